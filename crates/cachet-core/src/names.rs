@@ -1,0 +1,102 @@
+//! Fresh names: a name that a step invents is used as it is where it is free, else with `_2`, `_3`, ..
+
+use crate::ir::{Buffer, BufferInfo, Fun, Local, LocalInfo, Var, VarInfo, VarKind};
+
+/// The reserved words of the surface language. A printed program may not use them as names.
+pub const RESERVED: &[&str] = &[
+    "module",
+    "import",
+    "const",
+    "synth",
+    "proof",
+    "assert",
+    "law",
+    "record",
+    "interface",
+    "impl",
+    "layout",
+    "fn",
+    "instr",
+    "contraction",
+    "schedule",
+    "step",
+    "builtin",
+    "for",
+    "in",
+    "do",
+    "grid",
+    "if",
+    "then",
+    "else",
+    "let",
+    "var",
+    "store",
+    "load",
+    "lease",
+    "alloc",
+    "fold",
+    "sum",
+    "reduce",
+    "blocks",
+    "at",
+    "as",
+    "by",
+    "from",
+    "over",
+    "to",
+    "into",
+    "where",
+    "writes",
+    "mask",
+    "out",
+    "reads",
+    "mut",
+    "true",
+    "false",
+    "Init",
+    "platform",
+];
+
+impl Fun {
+    /// A variable with exactly this name.
+    pub fn add_var(&mut self, name: impl Into<String>, kind: VarKind) -> Var {
+        self.vars.push(VarInfo { name: name.into(), kind });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// A local.
+    pub fn add_local(&mut self, info: LocalInfo) -> Local {
+        self.locals.push(info);
+        Local(self.locals.len() as u32 - 1)
+    }
+
+    /// A buffer.
+    pub fn add_buffer(&mut self, info: BufferInfo) -> Buffer {
+        self.buffers.push(info);
+        Buffer(self.buffers.len() as u32 - 1)
+    }
+
+    /// Whether a user's name is taken by a size, loop, local or buffer that occurs in the function as it stands.
+    pub fn uses_name(&self, name: &str) -> bool {
+        let live = crate::rewrite::Live::of(self);
+        live.vars.iter().any(|v| self.vars[v.index()].name == name)
+            || live.locals.iter().any(|l| self.locals[l.index()].name == name)
+            || live.buffers.iter().any(|b| self.buffers[b.index()].name == name)
+    }
+
+    /// `wanted`, or the first of `wanted_2`, `wanted_3`, .. that is neither reserved nor used in the function.
+    pub fn fresh_name(&self, wanted: &str) -> String {
+        let live = crate::rewrite::Live::of(self);
+        let mut used: std::collections::BTreeSet<&str> = RESERVED.iter().copied().collect();
+        used.extend(live.vars.iter().map(|v| self.vars[v.index()].name.as_str()));
+        used.extend(live.locals.iter().map(|l| self.locals[l.index()].name.as_str()));
+        used.extend(live.buffers.iter().map(|b| self.buffers[b.index()].name.as_str()));
+        if !used.contains(wanted) {
+            return wanted.to_string();
+        }
+        (2..)
+            .map(|n| format!("{wanted}_{n}"))
+            .find(|n| !used.contains(n.as_str()))
+            .unwrap_or_else(|| wanted.to_string())
+    }
+}

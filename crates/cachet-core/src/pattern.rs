@@ -1,0 +1,341 @@
+//! Steps as data: what to match, what to put there, and how to relate the two.
+//!
+//! ```text
+//! step fn hoist (j, k) c =
+//!   from   for j in $a .. $b do store $cell = fold k in $lo .. $hi from (load $cell) as $acc: $E do $step
+//!   to     for k in $lo .. $hi do for j in $a .. $b do let $acc = load $cell; store $cell = $step[$acc]
+//!   relate per cell c fold S.k; per cell c fold T.k; interchange S.j
+//! ```
+//!
+//! Names in a pattern are text: a parameter of the step (`j`, `c`), a binder of its own, or a hole (`$lo`). What a hole
+//! holds depends on where it stands in `from`: an index, a domain, a cell, a local's name, a type, a word or statements.
+//! A *rank hole* `i..` stands for any number of loops directly inside one another, with `$A..` for their domains.
+//! A word hole knows at most one *inside*: the running total of the fold in whose body it stands, or, for a *context
+//! hole* `$post[word]`, the word in the brackets; `$step[e]` and `$post[e]` put `e` there.
+//!
+//! Nothing here is trusted: the checker sees only the two programs.
+
+use crate::ir::{At, Elem, Prim, Rel};
+use serde::{Deserialize, Serialize};
+
+/// A step written in the language.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StepDef {
+    /// Its name. Several steps may share one; the first whose `from` matches is used.
+    pub name: String,
+    /// Its parameters, in order.
+    pub params: Vec<Params>,
+    /// What to match: statements that stand one after another.
+    pub from: Vec<Pat>,
+    /// What to put there.
+    pub to: Vec<Pat>,
+    /// How to relate them; empty for line by line.
+    pub recipe: Vec<Move>,
+    /// Where it is written.
+    pub span: At,
+}
+
+/// One argument's place in a step's head.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Params {
+    /// A single name.
+    One(Param),
+    /// A tuple of names.
+    Tuple(Vec<Param>),
+}
+
+/// A parameter's name and what its place in `from` and `to` makes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// What an argument must be.
+    pub kind: ParamKind,
+}
+
+/// What an argument of a step is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum ParamKind {
+    /// A loop (or fold) of the program, found by name.
+    Loop,
+    /// As many loops as the tuple has names left.
+    Loops,
+    /// A buffer.
+    Buffer,
+    /// A name that `to` introduces.
+    New,
+    /// A literal size.
+    Size,
+}
+
+/// A statement of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Pat {
+    /// `$body`: any number of statements.
+    Hole(String),
+    /// One loop.
+    For {
+        /// Its variable.
+        var: String,
+        /// Its domain.
+        domain: PatDomain,
+        /// Its body.
+        body: Vec<Pat>,
+        /// Where it is written.
+        span: At,
+    },
+    /// `for i.. in $A.. do`: any number of loops.
+    ForAll {
+        /// The variables' name, without the dots.
+        vars: String,
+        /// The domains' hole.
+        domains: String,
+        /// The innermost body.
+        body: Vec<Pat>,
+        /// Where it is written.
+        span: At,
+    },
+    /// A host grid; its windows are found.
+    Grid {
+        /// Its variable.
+        var: String,
+        /// Its domain.
+        domain: PatDomain,
+        /// Its body.
+        body: Vec<Pat>,
+        /// Where it is written.
+        span: At,
+    },
+    /// A choice.
+    If {
+        /// Its guard.
+        guard: PatGuard,
+        /// Where it holds.
+        then: Vec<Pat>,
+        /// Where it does not.
+        els: Vec<Pat>,
+        /// Where it is written.
+        span: At,
+    },
+    /// `let x = word`; the name may be a hole.
+    Let {
+        /// The name.
+        local: String,
+        /// The word.
+        word: PatWord,
+        /// Where it is written.
+        span: At,
+    },
+    /// `var x: T = word`.
+    Var {
+        /// The name.
+        local: String,
+        /// Its type.
+        ty: Option<PatTy>,
+        /// The first word.
+        init: PatWord,
+        /// Where it is written.
+        span: At,
+    },
+    /// `x = word`.
+    Assign {
+        /// The name.
+        local: String,
+        /// The word.
+        word: PatWord,
+        /// Where it is written.
+        span: At,
+    },
+    /// `store cell = word`.
+    Store {
+        /// The cell.
+        to: PatCell,
+        /// The word.
+        word: PatWord,
+        /// Where it is written.
+        span: At,
+    },
+}
+
+/// A domain of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatDomain {
+    /// `$A`
+    Hole(String),
+    /// `lo .. hi`
+    Range(PatIx, PatIx),
+    /// `blocks (lo .. hi) n`
+    Blocks(PatIx, PatIx, PatIx),
+}
+
+/// An index of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatIx {
+    /// `$lo`
+    Hole(String),
+    /// A loop's variable or a size parameter of the step.
+    Name(String),
+    /// A literal.
+    Lit(i64),
+    /// Sum.
+    Add(Box<PatIx>, Box<PatIx>),
+    /// Difference.
+    Sub(Box<PatIx>, Box<PatIx>),
+    /// Product; one side must become a literal.
+    Mul(Box<PatIx>, Box<PatIx>),
+    /// Floor division; the divisor must become a literal > 0.
+    Div(Box<PatIx>, Box<PatIx>),
+    /// Remainder; likewise.
+    Mod(Box<PatIx>, Box<PatIx>),
+    /// The smaller.
+    Min(Box<PatIx>, Box<PatIx>),
+    /// The larger.
+    Max(Box<PatIx>, Box<PatIx>),
+    /// `g.lo`, `g.hi`, `g.len`, `g.idx`
+    Part(String, crate::ir::BlockPart),
+    /// `g[e]`
+    InBlock(String, Box<PatIx>),
+}
+
+/// A guard of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatGuard {
+    /// A comparison.
+    Cmp(Rel, PatIx, PatIx),
+    /// Both.
+    And(Box<PatGuard>, Box<PatGuard>),
+    /// Either.
+    Or(Box<PatGuard>, Box<PatGuard>),
+    /// Not.
+    Not(Box<PatGuard>),
+}
+
+/// A cell of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatCell {
+    /// `$cell`, with indices replaced.
+    Hole(String, Vec<PatSubst>),
+    /// `c[i, j]` of a buffer parameter.
+    Named(String, Vec<PatIx>),
+}
+
+/// `[k := e]` or `[i.. := zi..]`: in what the hole holds, `k` is replaced.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatSubst {
+    /// One variable.
+    One(String, PatIx),
+    /// Every variable of a rank hole by its namesake of another.
+    All(String, String),
+}
+
+/// A type of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatTy {
+    /// `$E`
+    Hole(String),
+    /// A machine's element.
+    Elem(Elem),
+}
+
+/// A word of a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PatWord {
+    /// `$step`, `$step[e]`, `$step[e][k := i]`; in `from`, `$post[word]` is a context around `word`, never empty.
+    Hole {
+        /// The hole.
+        name: String,
+        /// What goes inside.
+        inside: Option<Box<PatWord>>,
+        /// Indices replaced.
+        substs: Vec<PatSubst>,
+    },
+    /// A local: a hole that holds a name (`$acc`), or a name that the pattern binds.
+    Local(String),
+    /// `load cell`
+    Load(PatCell),
+    /// A decimal literal, as written; it takes the type of what it is stored to.
+    Float(String),
+    /// An operation of the element type.
+    Prim(Prim, Vec<PatWord>),
+    /// Choice by a guard.
+    If(Box<PatGuard>, Box<PatWord>, Box<PatWord>),
+    /// A fold.
+    Fold {
+        /// The summed index.
+        var: String,
+        /// Its range.
+        domain: PatDomain,
+        /// The running total's name.
+        acc: String,
+        /// Its type.
+        ty: Option<PatTy>,
+        /// The start.
+        init: Box<PatWord>,
+        /// The next total.
+        body: Box<PatWord>,
+    },
+}
+
+/// Which program a line of a recipe works on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Side {
+    /// The program before the step.
+    S,
+    /// The program after it.
+    T,
+}
+
+impl std::fmt::Display for Side {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Side::S => "S",
+            Side::T => "T",
+        })
+    }
+}
+
+/// `S.k`, `T.k#2`: a loop or fold of one side, by the name it has there, the outermost and first in program order
+/// being number 1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct LoopRef {
+    /// Which side.
+    pub side: Side,
+    /// Its name. In a [`StepDef`] the pattern's name, in a recipe given to the checker the program's.
+    pub name: String,
+    /// Which of that name, from 1.
+    pub nth: u32,
+    /// Whether the name is a rank hole's: then its outermost loop is meant.
+    pub rank: bool,
+}
+
+/// A line of a recipe, with the place it is written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Move {
+    /// What to do.
+    pub kind: MoveKind,
+    /// Where it is written.
+    pub span: At,
+}
+
+/// What a line of a recipe does. Each turns one side into a program that means the same.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum MoveKind {
+    /// `per cell c fold S.k`: reads a sum that is stored to a cell as updates of that cell.
+    PerCell {
+        /// The buffer.
+        buffer: String,
+        /// The fold.
+        fold: LoopRef,
+    },
+    /// `interchange S.j`: swaps a loop with the one directly inside it.
+    Interchange(LoopRef),
+    /// `distribute S.i at 1`: splits the innermost block of the nest under a loop after so many statements.
+    Distribute {
+        /// The outermost loop of the nest.
+        of: LoopRef,
+        /// How many statements stay in the first nest.
+        at: u32,
+    },
+    /// `fuse S.i, S.i#2`: joins two loops over one domain that stand one after the other.
+    Fuse(LoopRef, LoopRef),
+}

@@ -1,0 +1,375 @@
+//! Indices, guards, domains and words as text.
+
+use super::float;
+use crate::ir::{
+    Access, Binding, BlockPart, Buffer, BufferInfo, Device, Domain, Elem, Fun, Guard, Ix, Local, LocalInfo, Op, Prim,
+    Program, Pure, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
+};
+
+/// The tables that ids are names in.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// Devices, implementations, pure functions, interfaces.
+    pub program: &'a Program,
+    /// Sizes and loop variables.
+    pub vars: &'a [VarInfo],
+    /// Locals.
+    pub locals: &'a [LocalInfo],
+    /// Buffers.
+    pub buffers: &'a [BufferInfo],
+    /// Type parameters.
+    pub type_params: &'a [TypeParamInfo],
+}
+
+/// How tightly a text binds: the levels of the language's precedence table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Open,
+    Or,
+    And,
+    Compare,
+    Add,
+    Mul,
+    Cast,
+    Unary,
+    Apply,
+    Atom,
+}
+
+impl<'a> Names<'a> {
+    /// The names of a function.
+    pub fn of(program: &'a Program, fun: &'a Fun) -> Names<'a> {
+        Names { program, vars: &fun.vars, locals: &fun.locals, buffers: &fun.buffers, type_params: &fun.type_params }
+    }
+
+    /// The names of a pure function.
+    pub fn of_pure(program: &'a Program, pure: &'a Pure) -> Names<'a> {
+        Names { program, vars: &[], locals: &pure.locals, buffers: &[], type_params: &[] }
+    }
+
+    /// A variable's name.
+    pub fn var(&self, var: Var) -> &'a str {
+        self.vars.get(var.index()).map_or("?", |v| &v.name)
+    }
+
+    /// A local's name.
+    pub fn local(&self, local: Local) -> &'a str {
+        self.locals.get(local.index()).map_or("?", |l| &l.name)
+    }
+
+    /// A buffer's name.
+    pub fn buffer(&self, buffer: Buffer) -> &'a str {
+        self.buffers.get(buffer.index()).map_or("?", |b| &b.name)
+    }
+
+    /// A device's name.
+    pub fn device(&self, device: Device) -> &'a str {
+        self.program.devices.get(device.index()).map_or("?", |d| &d.name)
+    }
+
+    /// A type parameter's name.
+    pub fn type_param(&self, param: TypeParam) -> &'a str {
+        self.type_params.get(param.index()).map_or("?", |p| &p.name)
+    }
+
+    /// What a type parameter is bound to.
+    pub fn binding(&self, binding: Binding) -> &'a str {
+        match binding {
+            Binding::Impl(i) => self.program.impls.get(i.index()).map_or("?", |i| &i.name),
+            Binding::Param(p) => self.type_param(p),
+        }
+    }
+
+    /// A type.
+    pub fn ty(&self, ty: &Ty) -> String {
+        match ty {
+            Ty::Elem(e) => elem(*e).to_string(),
+            Ty::Abstract(p) => format!("{}.Value", self.type_param(*p)),
+            Ty::Tuple(parts) => format!("({})", parts.iter().map(|t| self.ty(t)).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// An index.
+    pub fn ix(&self, ix: &Ix) -> String {
+        self.ix_at(ix, Level::Open)
+    }
+
+    /// A guard.
+    pub fn guard(&self, guard: &Guard) -> String {
+        self.guard_at(guard, Level::Open)
+    }
+
+    /// A domain.
+    pub fn domain(&self, domain: &Domain) -> String {
+        match domain {
+            Domain::Range { lo, hi } => self.range(lo, hi),
+            Domain::Blocks { lo, hi, size } => format!("blocks ({}) {size}", self.range(lo, hi)),
+        }
+    }
+
+    fn range(&self, lo: &Ix, hi: &Ix) -> String {
+        format!("{} .. {}", self.ix_at(lo, Level::Add), self.ix_at(hi, Level::Add))
+    }
+
+    /// A cell.
+    pub fn access(&self, access: &Access) -> String {
+        self.cell(self.buffer(access.buffer), &access.at)
+    }
+
+    /// A cell of something with a name.
+    pub fn cell(&self, name: &str, at: &[Ix]) -> String {
+        if at.is_empty() {
+            return name.to_string();
+        }
+        format!("{name}[{}]", at.iter().map(|i| self.ix(i)).collect::<Vec<_>>().join(", "))
+    }
+
+    /// A box of a buffer: per axis one index, or `start ..+ length`.
+    pub fn window(&self, buffer: Buffer, axes: &[(Ix, Ix)]) -> String {
+        let axis = |(start, len): &(Ix, Ix)| match len {
+            Ix::Lit(1) => self.ix(start),
+            _ => format!("{} ..+ {}", self.ix_at(start, Level::Add), self.ix_at(len, Level::Add)),
+        };
+        format!("{}[{}]", self.buffer(buffer), axes.iter().map(axis).collect::<Vec<_>>().join(", "))
+    }
+
+    /// A word.
+    pub fn word(&self, word: &Word) -> String {
+        self.word_at(word, Level::Open)
+    }
+
+    fn ix_at(&self, ix: &Ix, least: Level) -> String {
+        let two = |a: &Ix, op: &str, b: &Ix, level: Level, right: Level| {
+            (level, format!("{} {op} {}", self.ix_at(a, level), self.ix_at(b, right)))
+        };
+        let (level, text) = match ix {
+            Ix::Lit(n) => (if *n < 0 { Level::Unary } else { Level::Atom }, n.to_string()),
+            Ix::Var(v) => (Level::Atom, self.var(*v).to_string()),
+            Ix::Add(a, b) => two(a, "+", b, Level::Add, Level::Mul),
+            Ix::Sub(a, b) => two(a, "-", b, Level::Add, Level::Mul),
+            Ix::Mul(n, a) => match **a {
+                Ix::Var(_) | Ix::InBlock(..) | Ix::Block(..) => {
+                    (Level::Mul, format!("{} * {n}", self.ix_at(a, Level::Mul)))
+                }
+                _ => (Level::Mul, format!("{n} * {}", self.ix_at(a, Level::Cast))),
+            },
+            Ix::Div(a, n) => (Level::Mul, format!("{} / {n}", self.ix_at(a, Level::Mul))),
+            Ix::Mod(a, n) => (Level::Mul, format!("{} % {n}", self.ix_at(a, Level::Mul))),
+            Ix::Min(a, b) => {
+                (Level::Apply, format!("min {} {}", self.ix_at(a, Level::Atom), self.ix_at(b, Level::Atom)))
+            }
+            Ix::Max(a, b) => {
+                (Level::Apply, format!("max {} {}", self.ix_at(a, Level::Atom), self.ix_at(b, Level::Atom)))
+            }
+            Ix::If(g, a, b) => (Level::Open, format!("if {} then {} else {}", self.guard(g), self.ix(a), self.ix(b))),
+            Ix::Block(v, part) => (Level::Atom, format!("{}.{}", self.var(*v), block_part(*part))),
+            Ix::InBlock(v, e) => (Level::Atom, format!("{}[{}]", self.var(*v), self.ix(e))),
+        };
+        parenthesised(text, level, least)
+    }
+
+    fn guard_at(&self, guard: &Guard, least: Level) -> String {
+        let (level, text) = match guard {
+            Guard::Const(c) => (Level::Atom, c.to_string()),
+            Guard::Cmp(rel, a, b) => (
+                Level::Compare,
+                format!("{} {} {}", self.ix_at(a, Level::Add), rel_text(*rel), self.ix_at(b, Level::Add)),
+            ),
+            Guard::And(a, b) => {
+                (Level::And, format!("{} && {}", self.guard_at(a, Level::And), self.guard_at(b, Level::Compare)))
+            }
+            Guard::Or(a, b) => {
+                (Level::Or, format!("{} || {}", self.guard_at(a, Level::Or), self.guard_at(b, Level::And)))
+            }
+            Guard::Not(a) => (Level::Unary, format!("!{}", self.guard_at(a, Level::Atom))),
+        };
+        parenthesised(text, level, least)
+    }
+
+    fn word_at(&self, word: &Word, least: Level) -> String {
+        let (level, text) = match word {
+            Word::Lit(lit) if float::is_call(*lit) => (Level::Apply, float::decimal(*lit)),
+            Word::Lit(lit) => {
+                let text = float::decimal(*lit);
+                // A negative literal is one token, but as an argument it would read as a subtraction.
+                (if text.starts_with('-') { Level::Unary } else { Level::Atom }, text)
+            }
+            Word::Index(ix, e) => (Level::Cast, format!("{} as {}", self.ix_at(ix, Level::Cast), elem(*e))),
+            Word::Load(a) => (Level::Apply, format!("load {}", self.access(a))),
+            Word::Local(l, at) => (Level::Atom, self.cell(self.local(*l), at)),
+            Word::Op { op, arith: _, args } => self.op(*op, args),
+            Word::Apply(f, args) => self.application(self.program.pures.get(f.index()).map_or("?", |p| &p.name), args),
+            Word::Tuple(parts) => {
+                (Level::Atom, format!("({})", parts.iter().map(|w| self.word(w)).collect::<Vec<_>>().join(", ")))
+            }
+            Word::Part(w, n) => (Level::Atom, format!("{}.{n}", self.word_at(w, Level::Atom))),
+            Word::Let(l, a, b) => {
+                (Level::Open, format!("let {} = {} in {}", self.local(*l), self.word(a), self.word(b)))
+            }
+            Word::If(g, a, b) => {
+                (Level::Open, format!("if {} then {} else {}", self.guard(g), self.word(a), self.word(b)))
+            }
+            Word::Fold(f) => {
+                let (head, body) = self.fold(f);
+                (Level::Open, format!("{head} {body}"))
+            }
+            Word::Reduce(r) => (
+                Level::Open,
+                format!(
+                    "reduce {} in {} by {} do {}",
+                    self.var(r.var),
+                    self.domain(&r.domain),
+                    shape(r.shape),
+                    self.word(&r.element)
+                ),
+            ),
+            Word::Differing(a, b) => (Level::Apply, format!("differing {} {}", self.buffer(*a), self.buffer(*b))),
+        };
+        parenthesised(text, level, least)
+    }
+
+    /// A fold's head, up to `do`, and its body.
+    pub(super) fn fold(&self, f: &crate::ir::Fold) -> (String, String) {
+        let ty = self.locals.get(f.acc.index()).map_or_else(|| "?".into(), |l| self.ty(&l.ty));
+        let head = format!(
+            "fold {} in {} from {} as {}: {ty} do",
+            self.var(f.var),
+            self.domain(&f.domain),
+            self.word_at(&f.init, Level::Unary),
+            self.local(f.acc)
+        );
+        (head, self.word(&f.body))
+    }
+
+    fn op(&self, op: Op, args: &[Word]) -> (Level, String) {
+        let infix = |sign: &str, level: Level, right: Level| match args {
+            [a, b] => (level, format!("{} {sign} {}", self.word_at(a, level), self.word_at(b, right))),
+            _ => self.application(sign, args),
+        };
+        match op {
+            Op::Method(p, m) => {
+                let interface =
+                    self.type_params.get(p.index()).and_then(|t| self.program.interfaces.get(t.interface as usize));
+                let method = interface.and_then(|i| i.methods.get(m as usize)).map_or("?", |m| &m.0);
+                self.application(&format!("{}.{method}", self.type_param(p)), args)
+            }
+            Op::Prim(Prim::Add) => infix("+", Level::Add, Level::Mul),
+            Op::Prim(Prim::Sub) => infix("-", Level::Add, Level::Mul),
+            Op::Prim(Prim::Mul) => infix("*", Level::Mul, Level::Cast),
+            Op::Prim(Prim::Div) => infix("/", Level::Mul, Level::Cast),
+            Op::Prim(Prim::Eq) => infix("==", Level::Compare, Level::Add),
+            Op::Prim(Prim::Lt) => infix("<", Level::Compare, Level::Add),
+            Op::Prim(Prim::Le) => infix("<=", Level::Compare, Level::Add),
+            Op::Prim(Prim::And) => infix("&&", Level::And, Level::Compare),
+            Op::Prim(Prim::Or) => infix("||", Level::Or, Level::And),
+            Op::Prim(Prim::Cast(to)) => match args {
+                [a] => (Level::Cast, format!("{} as {}", self.word_at(a, Level::Cast), elem(to))),
+                _ => self.application("as", args),
+            },
+            Op::Prim(Prim::Neg) => match args {
+                [a] => (Level::Unary, format!("-{}", self.word_at(a, Level::Apply))),
+                _ => self.application("-", args),
+            },
+            Op::Prim(Prim::Not) => match args {
+                [a] => (Level::Unary, format!("!{}", self.word_at(a, Level::Apply))),
+                _ => self.application("!", args),
+            },
+            Op::Prim(p) => self.application(prim(p), args),
+        }
+    }
+
+    fn application(&self, head: &str, args: &[Word]) -> (Level, String) {
+        if args.is_empty() {
+            return (Level::Apply, format!("{head} ()"));
+        }
+        let args: Vec<String> = args.iter().map(|a| self.word_at(a, Level::Atom)).collect();
+        (Level::Apply, format!("{head} {}", args.join(" ")))
+    }
+}
+
+fn parenthesised(text: String, level: Level, least: Level) -> String {
+    if level < least { format!("({text})") } else { text }
+}
+
+/// A part's name.
+pub(super) fn block_part(part: BlockPart) -> &'static str {
+    match part {
+        BlockPart::Lo => "lo",
+        BlockPart::Hi => "hi",
+        BlockPart::Len => "len",
+        BlockPart::Idx => "idx",
+    }
+}
+
+fn rel_text(rel: Rel) -> &'static str {
+    match rel {
+        Rel::Eq => "==",
+        Rel::Ne => "!=",
+        Rel::Lt => "<",
+        Rel::Le => "<=",
+    }
+}
+
+fn shape(shape: crate::ir::Shape) -> String {
+    match shape {
+        crate::ir::Shape::Order => "order".into(),
+        crate::ir::Shape::Halving => "halving".into(),
+        crate::ir::Shape::Lanes(n) => format!("lanes {n}"),
+    }
+}
+
+/// An element type's name.
+pub(super) fn elem(e: Elem) -> &'static str {
+    match e {
+        Elem::F64 => "f64",
+        Elem::F32 => "f32",
+        Elem::F16 => "f16",
+        Elem::BF16 => "bf16",
+        Elem::I64 => "i64",
+        Elem::I32 => "i32",
+        Elem::I16 => "i16",
+        Elem::I8 => "i8",
+        Elem::U64 => "u64",
+        Elem::U32 => "u32",
+        Elem::U16 => "u16",
+        Elem::U8 => "u8",
+        Elem::Bool => "bool",
+    }
+}
+
+/// The name of an operation that prints as an application.
+fn prim(p: Prim) -> &'static str {
+    match p {
+        Prim::Add => "+",
+        Prim::Sub | Prim::Neg => "-",
+        Prim::Mul => "*",
+        Prim::Div => "/",
+        Prim::Fma => "fma",
+        Prim::Max => "max",
+        Prim::Min => "min",
+        Prim::Abs => "abs",
+        Prim::Sqrt => "sqrt",
+        Prim::Eq => "==",
+        Prim::Lt => "<",
+        Prim::Le => "<=",
+        Prim::And => "&&",
+        Prim::Or => "||",
+        Prim::Not => "!",
+        Prim::Select => "select",
+        Prim::Cast(_) => "as",
+        Prim::FromBits(_) => "from_bits",
+        Prim::ToBits => "to_bits",
+    }
+}
+
+impl std::fmt::Display for Elem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(elem(*self))
+    }
+}
+
+impl std::fmt::Display for Prim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(prim(*self))
+    }
+}

@@ -1,0 +1,224 @@
+//! Statements and functions as text.
+
+use super::expr::Names;
+use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Word};
+use std::fmt::Write;
+
+/// Lines longer than this are broken where the language allows it.
+const WIDTH: usize = 100;
+
+/// A function as it is written: head, clauses, body.
+pub fn listing(program: &Program, fun: &Fun) -> String {
+    let mut out = signature(program, fun);
+    out.push_str("=\n");
+    let names = Names::of(program, fun);
+    if fun.body.is_empty() {
+        out.push_str("  ()\n");
+    }
+    block(&names, &fun.body, 1, &mut out);
+    out
+}
+
+/// A function's head: name, parameters and clauses, a line each.
+pub fn signature(program: &Program, fun: &Fun) -> String {
+    let names = Names::of(program, fun);
+    let mut out = format!("fn {}", fun.name);
+    if !fun.type_params.is_empty() {
+        let interface = |i: u32| program.interfaces.get(i as usize).map_or("?", |i| i.name.as_str());
+        let params: Vec<String> =
+            fun.type_params.iter().map(|p| format!("{} : {}", p.name, interface(p.interface))).collect();
+        let _ = write!(out, " {{{}}}", params.join(", "));
+    }
+    if fun.params.is_empty() {
+        out.push_str(" ()");
+    }
+    out.push('\n');
+    for p in &fun.params {
+        let info = &fun.buffers[p.index()];
+        let mode = match info.role {
+            Role::Reads => "reads",
+            Role::Mut | Role::Alloc | Role::Lease(_) => "mut",
+        };
+        let _ = writeln!(out, "    ({mode} {}: {})", info.name, buffer_type(&names, info));
+    }
+    clause(&mut out, "requires", fun.requires.iter().map(|g| names.guard(g)));
+    clause(&mut out, "produces", fun.produces.iter().map(|b| format!("Init {}", names.buffer(*b))));
+    clause(&mut out, "scratch", fun.scratch.iter().map(|b| names.buffer(*b).to_string()));
+    out
+}
+
+fn clause(out: &mut String, word: &str, parts: impl Iterator<Item = String>) {
+    let parts: Vec<String> = parts.collect();
+    if !parts.is_empty() {
+        let _ = writeln!(out, "{word} {}", parts.join(", "));
+    }
+}
+
+fn buffer_type(names: &Names<'_>, info: &BufferInfo) -> String {
+    let extents: Vec<String> = info.extents.iter().map(|e| names.ix(e)).collect();
+    let mut out = format!("[{}; {}]", names.ty(&info.elem), extents.join(", "));
+    if let Layout::Named { name, ops: _ } = &info.layout {
+        let _ = write!(out, " in {name}");
+    }
+    if info.level.name != "DRAM" {
+        let _ = write!(out, " at {}", info.level.name);
+    }
+    out
+}
+
+fn block(names: &Names<'_>, stmts: &Block, depth: usize, out: &mut String) {
+    for s in stmts {
+        stmt(names, s, depth, out);
+    }
+}
+
+fn indent(out: &mut String, depth: usize) {
+    for _ in 0..depth {
+        out.push_str("  ");
+    }
+}
+
+fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
+    indent(out, depth);
+    match &s.kind {
+        StmtKind::For { .. } => nest(names, s, depth, out),
+        StmtKind::Grid(g) => grid(names, g, depth, out),
+        StmtKind::If { guard, then, els } => {
+            let _ = writeln!(out, "if {} then", names.guard(guard));
+            block(names, then, depth + 1, out);
+            if !els.is_empty() {
+                indent(out, depth);
+                out.push_str("else\n");
+                block(names, els, depth + 1, out);
+            }
+        }
+        StmtKind::Let { local, word } => assigned(names, &format!("let {} =", names.local(*local)), word, depth, out),
+        StmtKind::Var { local, init } => {
+            let info = &names.locals[local.index()];
+            let mut ty = names.ty(&info.ty);
+            if !info.dims.is_empty() {
+                ty = format!("[{ty}; {}]", info.dims.iter().map(i64::to_string).collect::<Vec<_>>().join(", "));
+            }
+            assigned(names, &format!("var {}: {ty} =", info.name), init, depth, out);
+        }
+        StmtKind::Assign { local, at, word } => {
+            assigned(names, &format!("{} =", names.cell(names.local(*local), at)), word, depth, out);
+        }
+        StmtKind::Store { to, word } => assigned(names, &format!("store {} =", names.access(to)), word, depth, out),
+        StmtKind::Alloc(b) => {
+            let info = &names.buffers[b.index()];
+            let _ = writeln!(out, "alloc {}: {}", info.name, buffer_type(names, info));
+        }
+        StmtKind::Lease { lease, of, mutable } => {
+            let info = &names.buffers[lease.index()];
+            let mutable = if *mutable { "mut " } else { "" };
+            let _ = writeln!(out, "lease {mutable}{} = {} at {}", info.name, names.buffer(*of), info.level.name);
+        }
+        StmtKind::Call(c) => {
+            let fun = names.program.funs.get(c.fun.index());
+            out.push_str(fun.map_or("?", |f| &f.name));
+            let types: Vec<String> = c
+                .types
+                .iter()
+                .enumerate()
+                .map(|(i, b)| {
+                    let param = fun.and_then(|f| f.type_params.get(i)).map_or("?", |p| &p.name);
+                    format!("{param} = {}", names.binding(*b))
+                })
+                .collect();
+            if !types.is_empty() {
+                let _ = write!(out, " @({})", types.join(", "));
+            }
+            for a in &c.args {
+                match &a.axes {
+                    None => {
+                        let _ = write!(out, " {}", names.buffer(a.buffer));
+                    }
+                    Some(axes) => {
+                        let _ = write!(out, " {}", names.window(a.buffer, axes));
+                    }
+                }
+            }
+            if c.args.is_empty() {
+                out.push_str(" ()");
+            }
+            out.push('\n');
+        }
+        StmtKind::Print(w) => {
+            let text = names.word(w);
+            let atom = matches!(w, Word::Local(..) | Word::Tuple(_) | Word::Part(..));
+            let _ = writeln!(out, "{}", if atom { format!("print {text}") } else { format!("print ({text})") });
+        }
+    }
+}
+
+/// `head word`, or the word on the lines below where it is a fold or too long.
+fn assigned(names: &Names<'_>, head: &str, word: &Word, depth: usize, out: &mut String) {
+    if let Word::Fold(f) = word {
+        let (fold, body) = names.fold(f);
+        let _ = writeln!(out, "{head}");
+        indent(out, depth + 1);
+        let _ = writeln!(out, "{fold}");
+        indent(out, depth + 2);
+        let _ = writeln!(out, "{body}");
+        return;
+    }
+    let text = names.word(word);
+    if 2 * depth + head.len() + 1 + text.len() <= WIDTH {
+        let _ = writeln!(out, "{head} {text}");
+    } else {
+        let _ = writeln!(out, "{head}");
+        indent(out, depth + 1);
+        let _ = writeln!(out, "{text}");
+    }
+}
+
+/// A nest of loops. A nest that only fills cells stands on one line, as its loops are of no interest.
+fn nest(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
+    let mut heads = Vec::new();
+    let mut inner = s;
+    let body = loop {
+        let StmtKind::For { var, domain, body } = &inner.kind else { return };
+        heads.push(format!("for {} in {} do", names.var(*var), names.domain(domain)));
+        match body.as_slice() {
+            [only] if matches!(only.kind, StmtKind::For { .. }) => inner = only,
+            _ => break body,
+        }
+    };
+    let fills = matches!(body.as_slice(), [Stmt { kind: StmtKind::Store { word, .. }, .. }] if is_constant(word));
+    if fills && 2 * depth + heads.iter().map(|h| h.len() + 1).sum::<usize>() <= WIDTH {
+        let _ = writeln!(out, "{}", heads.join(" "));
+        block(names, body, depth + 1, out);
+        return;
+    }
+    for (i, head) in heads.iter().enumerate() {
+        if i > 0 {
+            indent(out, depth + i);
+        }
+        let _ = writeln!(out, "{head}");
+    }
+    block(names, body, depth + heads.len(), out);
+}
+
+fn is_constant(word: &Word) -> bool {
+    match word {
+        Word::Lit(_) => true,
+        Word::Op { op: _, arith: _, args } => args.is_empty(),
+        _ => false,
+    }
+}
+
+fn grid(names: &Names<'_>, g: &Grid, depth: usize, out: &mut String) {
+    let on =
+        if g.device == crate::ir::Device::HOST { String::new() } else { format!(" on {}", names.device(g.device)) };
+    let axes: Vec<String> = g.axes.iter().map(|(v, d)| format!("{} in {}", names.var(*v), names.domain(d))).collect();
+    let _ = write!(out, "grid{on} {}", axes.join(", "));
+    if !g.writes.is_empty() {
+        let windows: Vec<String> = g.writes.iter().map(|w| names.window(w.buffer, &w.axes)).collect();
+        out.push('\n');
+        indent(out, depth + 2);
+        let _ = write!(out, "writes {}", windows.join(", "));
+    }
+    out.push_str(" do\n");
+    block(names, &g.body, depth + 1, out);
+}

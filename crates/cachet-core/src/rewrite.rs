@@ -1,0 +1,11 @@
+//! Walking and substituting: the one place that knows where each construct keeps its parts.
+
+mod live;
+mod site;
+mod subst;
+mod visit;
+
+pub use live::Live;
+pub use site::{Arm, Site, Turn};
+pub use subst::{Subst, refresh};
+pub use visit::{Visit, visit_block, visit_domain, visit_guard, visit_ix, visit_stmt, visit_word};

@@ -1,0 +1,12 @@
+//! Files by id, spans, line numbers, and diagnostics as data.
+//!
+//! Anyone may report a problem without seeing a parser or a terminal: a [`Diagnostic`] holds facts, and the
+//! doors render them. Nothing here prints.
+
+mod diagnostic;
+mod file;
+mod registry;
+
+pub use diagnostic::{Counterexample, Diagnostic, Kind, Label, Replay};
+pub use file::{File, FileId, LineCol, Sources, Span};
+pub use registry::{Code, CodeInfo, all_codes, codes};
