@@ -20,3 +20,4 @@ pub mod print;
 pub mod rewrite;
 pub mod script;
 pub mod text;
+pub mod validate;

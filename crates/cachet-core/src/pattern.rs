@@ -277,7 +277,7 @@ pub enum PatWord {
 }
 
 /// Which program a line of a recipe works on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Side {
     /// The program before the step.
     S,

@@ -1,0 +1,282 @@
+//! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
+
+use crate::condition::{Condition, Failure, Kind, discharge, misfit};
+use crate::relation::{self, Asked};
+use crate::wf;
+use cachet_core::instance::{derive, instance_name};
+use cachet_core::ir::{Binding, Fun, FunId, Program, StmtKind};
+use cachet_core::rewrite::{Visit, visit_block, visit_stmt};
+use cachet_core::script::Rewrite;
+use cachet_core::validate;
+use cachet_source::{Diagnostic, codes};
+
+/// A program with the functions that were accepted. Only a [`Checker`] makes one.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    program: Program,
+    accepted: Vec<bool>,
+}
+
+impl Checked {
+    /// The program. Functions that were refused are in it too.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Whether a function and everything it calls was accepted.
+    pub fn accepts(&self, fun: FunId) -> bool {
+        self.accepted.get(fun.index()).copied().unwrap_or(false)
+    }
+}
+
+/// What was established of a scheduled function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The scheduled function's name.
+    pub name: String,
+    /// The chain of relations, from the function itself to the one it was made from.
+    pub links: Vec<Link>,
+    /// The arithmetic in which both are read.
+    pub arithmetic: String,
+    /// How many steps were checked.
+    pub steps: usize,
+    /// How many conditions were proved.
+    pub conditions: usize,
+}
+
+/// One relation of a claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// In what sense.
+    pub relation: RelationKind,
+    /// What it is related to.
+    pub to: String,
+}
+
+/// In what sense two functions agree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RelationKind {
+    /// The same bits (NaN payloads aside) for every input that meets the requirements.
+    Bits,
+}
+
+/// What one step was found to need.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// The conditions that were proved, in order: those of the new program, then those of the relation.
+    pub conditions: Vec<Condition>,
+    /// How many of them belong to the program itself; the others relate it to the one before.
+    pub of_program: usize,
+}
+
+/// Checks functions and steps, and keeps the program that results.
+pub struct Checker {
+    program: Program,
+    accepted: Vec<bool>,
+    claims: Vec<Option<Claim>>,
+}
+
+impl Checker {
+    /// Nothing is accepted yet.
+    pub fn new(program: Program) -> Checker {
+        let count = program.funs.len();
+        Checker { program, accepted: vec![false; count], claims: vec![None; count] }
+    }
+
+    /// The program as it stands.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What was established of a scheduled function, if it was accepted.
+    pub fn claim(&self, fun: FunId) -> Option<&Claim> {
+        self.claims.get(fun.index())?.as_ref().filter(|_| self.accepted[fun.index()])
+    }
+
+    /// Whether a function was accepted.
+    pub fn accepts(&self, fun: FunId) -> bool {
+        self.accepted.get(fun.index()).copied().unwrap_or(false)
+    }
+
+    /// Checks a function that is not a schedule's. What it calls has to be accepted first.
+    ///
+    /// # Errors
+    /// Every condition that was not proved, in the order of the program; at most [`MOST_FAILURES`].
+    pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Condition>, Vec<Failure>> {
+        let fun = &self.program.funs[id.index()];
+        validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
+        if let Some(name) =
+            calls(fun).into_iter().find(|c| !self.accepts(*c)).map(|c| &self.program.funs[c.index()].name)
+        {
+            let message = format!("`{}` calls `{name}`, which was refused", fun.name);
+            return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
+        }
+        supported(fun).map_err(|f| vec![*f])?;
+        let conditions = wf::conditions(&self.program, fun).map_err(|f| vec![*f])?;
+        let mut failures: Vec<Failure> = Vec::new();
+        for c in &conditions {
+            if let Err(f) = discharge(std::slice::from_ref(c)) {
+                // One report a place: the second side of a bound that fails at the same access says nothing new.
+                if !failures.iter().any(|g| g.kind == f.kind && g.diagnostic.span() == f.diagnostic.span()) {
+                    failures.push(*f);
+                }
+            }
+            if failures.len() == MOST_FAILURES {
+                break;
+            }
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        self.accepted[id.index()] = true;
+        Ok(conditions)
+    }
+
+    /// Starts a schedule: its function becomes a copy of the one it is made from, which has to be accepted, with type
+    /// parameters bound. An instance only substitutes, so what was proved of `of` holds for it.
+    pub fn start(&mut self, fun: FunId, of: FunId, types: &[Binding]) -> bool {
+        if !self.accepts(of) {
+            return false;
+        }
+        let name = self.program.funs[fun.index()].name.clone();
+        let span = self.program.funs[fun.index()].span;
+        let mut made = derive(&self.program, of, &name, types);
+        made.span = span;
+        self.program.funs[fun.index()] = made;
+        self.accepted[fun.index()] = true;
+        let to = instance_name(&self.program, &self.program.funs[of.index()].name, types);
+        let mut links = vec![Link { relation: RelationKind::Bits, to }];
+        let (mut steps, mut conditions) = (0, 0);
+        if let Some(claim) = self.claim(of) {
+            // A schedule of a schedule: both links say bits, so the function agrees with the first one's origin.
+            links = claim
+                .links
+                .iter()
+                .map(|l| Link { relation: l.relation, to: instance_name(&self.program, &l.to, types) })
+                .collect();
+            (steps, conditions) = (claim.steps, claim.conditions);
+        }
+        self.claims[fun.index()] = Some(Claim { name, links, arithmetic: "host".into(), steps, conditions });
+        true
+    }
+
+    /// Counts a schedule as refused: a step of it could not even be applied.
+    pub fn refuse(&mut self, fun: FunId) {
+        self.accepted[fun.index()] = false;
+    }
+
+    /// Checks one step and, if every condition is proved, puts the program after it in the place of the one before.
+    ///
+    /// # Errors
+    /// The first condition that was not proved, or a structural misfit. The function then counts as refused.
+    pub fn accept_step(&mut self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
+        let result = self.step(id, rewrite, asked);
+        if result.is_err() {
+            self.accepted[id.index()] = false;
+        }
+        let report = result?;
+        self.program.funs[id.index()] = rewrite.after.clone();
+        if let Some(claim) = &mut self.claims[id.index()] {
+            claim.steps += 1;
+            claim.conditions += report.conditions.len();
+        }
+        Ok(report)
+    }
+
+    fn step(&self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
+        let before = &self.program.funs[id.index()];
+        if !self.accepts(id) {
+            let message = format!("relation {}: the program before the step was refused", asked.name);
+            return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
+        }
+        validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
+            let mut d = Diagnostic::error(
+                codes::RECIPE,
+                asked.span,
+                format!("relation {}: the step makes a program that is not well formed", asked.name),
+            );
+            d.notes.extend(faults.iter().take(3).map(|f| f.text.clone()));
+            misfit(Kind::Words, d)
+        })?;
+        supported(&rewrite.after)?;
+        let mut conditions = wf::conditions(&self.program, &rewrite.after)?;
+        let of_program = conditions.len();
+        for c in &mut conditions {
+            c.notes.push(format!("in the program that `{}` makes ({})", asked.step, asked.name));
+            c.places.push((asked.span, format!("`{}` is asked for here", asked.step)));
+        }
+        discharge(&conditions)?;
+        conditions.extend(relation::conditions(&self.program, before, rewrite, asked)?);
+        discharge(&conditions[of_program..])?;
+        Ok(StepReport { conditions, of_program })
+    }
+
+    fn invalid(&self, fun: &Fun, faults: &[validate::Fault]) -> Vec<Failure> {
+        faults
+            .iter()
+            .take(MOST_FAILURES)
+            .map(|f| {
+                let span = if f.span.0.lo == f.span.0.hi { fun.span.0 } else { f.span.0 };
+                *misfit(Kind::Bounds, Diagnostic::error(codes::TYPE_MISMATCH, span, f.text.clone()))
+            })
+            .collect()
+    }
+
+    /// Ends the checking.
+    pub fn finish(self) -> Checked {
+        Checked { program: self.program, accepted: self.accepted }
+    }
+}
+
+/// At most this many failed conditions of one function are reported.
+pub const MOST_FAILURES: usize = 8;
+
+fn calls(fun: &Fun) -> Vec<FunId> {
+    struct Calls(Vec<FunId>);
+    impl Visit for Calls {
+        fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
+            if let StmtKind::Call(c) = &stmt.kind {
+                self.0.push(c.fun);
+            }
+            visit_stmt(self, stmt);
+        }
+    }
+    let mut out = Calls(Vec::new());
+    visit_block(&mut out, &fun.body);
+    out.0
+}
+
+/// Refuses what no rule here covers yet: grids need windows, leases need exclusiveness, strides need injectivity.
+fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
+    struct Uncovered(Option<(&'static str, cachet_source::Span)>);
+    impl Visit for Uncovered {
+        fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
+            match &stmt.kind {
+                StmtKind::Grid(_) => {
+                    self.0 = self.0.or(Some(("the proof that a grid's windows are disjoint", stmt.span.0)))
+                }
+                StmtKind::Lease { .. } => {
+                    self.0 = self.0.or(Some(("the proof that a lease is exclusive", stmt.span.0)))
+                }
+                StmtKind::For { .. }
+                | StmtKind::If { .. }
+                | StmtKind::Let { .. }
+                | StmtKind::Var { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Alloc(_)
+                | StmtKind::Call(_)
+                | StmtKind::Print(_) => {}
+            }
+            visit_stmt(self, stmt);
+        }
+    }
+    let mut found = Uncovered(None);
+    visit_block(&mut found, &fun.body);
+    let strided = fun.buffers.iter().any(|b| matches!(b.strides, cachet_core::ir::Strides::Given(_)));
+    let what = found.0.or(strided.then_some(("the proof that strides keep elements apart", fun.span.0)));
+    match what {
+        None => Ok(()),
+        Some((what, span)) => Err(misfit(Kind::Apart, Diagnostic::not_built(span, what))),
+    }
+}

@@ -1,0 +1,184 @@
+//! Conditions as data: what has to be proved, why, where, and how to say that it was not.
+//!
+//! Everything that could go wrong is a [`Condition`] with a [`Kind`]. The rules generate conditions, one function
+//! discharges them. Nothing here can make a program count as checked.
+
+use crate::context::{Context, Shown};
+use crate::formula::{Formula, Problem, Term, Var as Unknown};
+use crate::prover::{self, Verdict};
+use cachet_source::{Code, Counterexample, Diagnostic, Kind as Severity, Label, Span, codes};
+
+/// What a condition is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// An access stays inside its buffer.
+    Bounds,
+    /// What is read has been written.
+    Initialised,
+    /// An output is written everywhere.
+    Written,
+    /// What a call lends is apart.
+    Apart,
+    /// A view lies inside its buffer and has a length.
+    View,
+    /// A declared extent is not negative.
+    Extent,
+    /// An argument has the extents that the parameter declares.
+    Fits,
+    /// A called function's requirement holds.
+    Requirement,
+    /// Two loops run the same number of times, over blocks of the same lengths.
+    Count,
+    /// Two locals start from the same words.
+    Start,
+    /// Two programs take the same branch.
+    Branch,
+    /// Two programs hold the same words.
+    Words,
+    /// A sum does not read its own cell.
+    Cell,
+    /// Reordered iterations touch different cells.
+    Order,
+}
+
+/// Something to be proved.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// What it is about.
+    pub kind: Kind,
+    /// The statement about integers.
+    pub problem: Problem,
+    /// What could not be proved, if it is not: the rest of `could not prove ..`.
+    pub claim: String,
+    /// The kind of problem it is if it fails.
+    pub code: Code,
+    /// Where; the first is the primary one.
+    pub places: Vec<(Span, String)>,
+    /// Facts that explain a failure.
+    pub notes: Vec<String>,
+    /// What would help.
+    pub helps: Vec<String>,
+    shown: Vec<Shown>,
+    sizes: usize,
+}
+
+impl Condition {
+    /// That `goal` holds in `cx`.
+    pub fn new(kind: Kind, code: Code, cx: &Context, goal: Formula, claim: impl Into<String>) -> Condition {
+        Condition {
+            kind,
+            problem: cx.problem(goal),
+            claim: claim.into(),
+            code,
+            places: Vec::new(),
+            notes: Vec::new(),
+            helps: Vec::new(),
+            shown: cx.shown().to_vec(),
+            sizes: cx.sizes(),
+        }
+    }
+
+    /// Adds a place.
+    pub fn at(mut self, span: Span, text: impl Into<String>) -> Condition {
+        self.places.push((span, text.into()));
+        self
+    }
+
+    /// Adds a fact.
+    pub fn note(mut self, text: impl Into<String>) -> Condition {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Adds what would help.
+    pub fn help(mut self, text: impl Into<String>) -> Condition {
+        self.helps.push(text.into());
+        self
+    }
+}
+
+/// A condition that was not proved, ready to be reported, with the sizes at which a replay may show the fault.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What it was about.
+    pub kind: Kind,
+    /// The report, without a replay.
+    pub diagnostic: Diagnostic,
+    /// The function's sizes in the counterexample, in order; `None` where the budget ran out.
+    pub sizes: Option<Vec<i64>>,
+}
+
+/// The verdict on each condition, in order. This gives verdicts and nothing else: no use of it, with conditions left
+/// out or not, can make a program count as checked.
+pub fn decide(conditions: &[Condition]) -> Vec<Verdict> {
+    conditions.iter().map(|c| prover::prove(&c.problem)).collect()
+}
+
+/// Proves each condition in order, up to the first that fails.
+pub fn discharge(conditions: &[Condition]) -> Result<(), Box<Failure>> {
+    for c in conditions {
+        match prover::prove(&c.problem) {
+            Verdict::Proved(_) => {}
+            Verdict::Refuted(model) => return Err(Box::new(refuted(c, model))),
+            Verdict::Undecided { reason } => return Err(Box::new(undecided(c, &reason))),
+        }
+    }
+    Ok(())
+}
+
+fn refuted(c: &Condition, model: Vec<i128>) -> Failure {
+    let order: Vec<Unknown> = (0..c.shown.len() as u32).map(Unknown).collect();
+    let model = prover::minimise(&c.problem, &model, &order);
+    let loose = prover::irrelevant(&c.problem, &model);
+    let mut values = Vec::new();
+    for (i, shown) in c.shown.iter().enumerate() {
+        if loose.contains(&Unknown(i as u32)) {
+            continue;
+        }
+        let value = match shown {
+            Shown::Plain(_) => model.get(i).map(i128::to_string),
+            Shown::Block { lo, .. } => lo.eval(&model).map(|lo| format!("{lo}..")),
+            Shown::Hidden(_) => None,
+        };
+        values.extend(value.map(|v| (shown.name().to_string(), v)));
+    }
+    let mut diagnostic = report(c, Severity::NotProved, format!("could not prove {}", c.claim));
+    diagnostic.counterexample = Some(Counterexample { values, replay: None });
+    let sizes = model.iter().take(c.sizes).map(|v| i64::try_from(*v).ok()).collect();
+    Failure { kind: c.kind, diagnostic, sizes }
+}
+
+fn undecided(c: &Condition, reason: &str) -> Failure {
+    let d = report(c, Severity::NotDecided, format!("could not decide {}", c.claim))
+        .note(format!("the prover gave up: {reason}"));
+    Failure { kind: c.kind, diagnostic: d, sizes: None }
+}
+
+fn report(c: &Condition, severity: Severity, message: String) -> Diagnostic {
+    let mut d = Diagnostic::new(severity, c.code, message);
+    d.labels = c
+        .places
+        .iter()
+        .enumerate()
+        .map(|(i, (span, text))| Label { span: *span, text: text.clone(), primary: i == 0 })
+        .collect();
+    d.notes = c.notes.clone();
+    d.helps = c.helps.clone();
+    d
+}
+
+/// A structural misfit, as a failure.
+pub fn misfit(kind: Kind, diagnostic: Diagnostic) -> Box<Failure> {
+    Box::new(Failure { kind, diagnostic, sizes: None })
+}
+
+/// That two tuples of one length are equal.
+pub fn same_tuple(a: &[Term], b: &[Term]) -> Formula {
+    if a.len() != b.len() {
+        return Formula::False;
+    }
+    Formula::and(a.iter().zip(b).map(|(x, y)| x.clone().equals(y.clone())))
+}
+
+/// The code of a relation's conditions.
+pub const RELATION: Code = codes::RELATION;

@@ -1,0 +1,269 @@
+//! What is known at a place in a function: which integers exist there and what holds of them.
+//!
+//! A context grows as the walk goes inward: sizes with their limits, `requires`, the domain of each enclosing loop, each
+//! guard. It also turns indices into [`Term`]s. The variable of a loop over `blocks (lo .. hi) n` is one hidden integer,
+//! the block's number; its parts are terms over it, so that every condition stays linear (checker design, section 2.5).
+//!
+//! Invariant: every fact holds at every event of the place, for all sizes that satisfy the function's requirements.
+
+use crate::formula::{Formula, Hint, Problem, Term, Var as Unknown};
+use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Rel, Var};
+use std::collections::BTreeMap;
+
+/// How an unknown prints in a counterexample.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    /// Under its name.
+    Plain(String),
+    /// A block: by its first index, `gk = 16..`.
+    Block {
+        /// The block variable's name.
+        name: String,
+        /// Its first index.
+        lo: Term,
+    },
+    /// Not at all: an unknown of ours.
+    Hidden(String),
+}
+
+impl Shown {
+    /// The name, primed `times` times for a second copy.
+    fn primed(&self) -> Shown {
+        match self {
+            Shown::Plain(n) => Shown::Plain(format!("{n}'")),
+            Shown::Block { name, lo } => Shown::Block { name: format!("{name}'"), lo: lo.clone() },
+            Shown::Hidden(n) => Shown::Hidden(format!("{n}'")),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Shown::Plain(n) | Shown::Hidden(n) | Shown::Block { name: n, .. } => n,
+        }
+    }
+}
+
+/// What a core variable is in conditions.
+#[derive(Clone, Debug)]
+enum Meaning {
+    /// An integer.
+    Index(Term),
+    /// A block: its range, size and number.
+    Block { lo: Term, hi: Term, size: i128, idx: Term },
+}
+
+/// What is known at a place.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    meanings: BTreeMap<Var, Meaning>,
+    shown: Vec<Shown>,
+    facts: Vec<Formula>,
+    hints: Vec<Hint>,
+    sizes: usize,
+}
+
+impl Context {
+    /// At a function's entry: sizes within their limits, and what it requires.
+    pub fn entry(fun: &Fun) -> Context {
+        let mut cx = Context::default();
+        for size in &fun.sizes {
+            let t = cx.unknown(Shown::Plain(fun.vars[size.index()].name.clone()));
+            cx.facts.push(t.clone().ge(0));
+            cx.facts.push(t.clone().le(i128::from(MAX_DIM)));
+            cx.meanings.insert(*size, Meaning::Index(t));
+        }
+        cx.sizes = fun.sizes.len();
+        for guard in &fun.requires {
+            cx.assume(guard);
+        }
+        cx
+    }
+
+    /// A new integer.
+    pub fn unknown(&mut self, shown: Shown) -> Term {
+        self.shown.push(shown);
+        Term::Var(Unknown(self.shown.len() as u32 - 1))
+    }
+
+    /// Adds a fact.
+    pub fn fact(&mut self, fact: Formula) {
+        self.facts.extend(fact.conjuncts());
+    }
+
+    /// Adds a guard as a fact.
+    pub fn assume(&mut self, guard: &Guard) {
+        let f = self.guard(guard);
+        self.fact(f);
+    }
+
+    /// Goes into a loop: its variable ranges over its domain.
+    pub fn enter(&mut self, name: &str, var: Var, domain: &Domain) {
+        self.bind(Shown::Plain(name.to_string()), var, domain);
+    }
+
+    /// Goes into a loop a second time, as another iteration of it: `k'` beside `k`, in `self`, where `first` has `k`.
+    pub fn enter_again(&mut self, name: &str, var: Var, domain: &Domain) {
+        self.bind(Shown::Plain(name.to_string()).primed(), var, domain);
+    }
+
+    fn bind(&mut self, shown: Shown, var: Var, domain: &Domain) {
+        match domain {
+            Domain::Range { lo, hi } => {
+                let (lo, hi) = (self.ix(lo), self.ix(hi));
+                let x = self.unknown(shown);
+                self.fact(Formula::within(lo, x.clone(), hi));
+                self.meanings.insert(var, Meaning::Index(x));
+            }
+            Domain::Blocks { lo, hi, size } => {
+                let (lo, hi, size) = (self.ix(lo), self.ix(hi), i128::from(*size));
+                let idx = self.unknown(Shown::Hidden(String::new()));
+                let first = lo.clone().add(idx.clone().times(size));
+                if let Some(slot) = self.shown.last_mut() {
+                    *slot = Shown::Block { name: shown.name().to_string(), lo: first.clone() };
+                }
+                self.facts.push(idx.clone().ge(0));
+                self.facts.push(first.lt(hi.clone()));
+                self.meanings.insert(var, Meaning::Block { lo, hi, size, idx });
+            }
+        }
+    }
+
+    /// Gives a loop's variable a value instead of letting it range: for a plain loop the index, for blocks the number.
+    /// The value's membership in the domain is *not* assumed; [`Context::membership`] says it.
+    pub fn place(&mut self, var: Var, domain: &Domain, value: Term) {
+        let meaning = match domain {
+            Domain::Range { .. } => Meaning::Index(value),
+            Domain::Blocks { lo, hi, size } => {
+                Meaning::Block { lo: self.ix(lo), hi: self.ix(hi), size: i128::from(*size), idx: value }
+            }
+        };
+        self.meanings.insert(var, meaning);
+    }
+
+    /// That the loop's variable, as it is bound here, lies in the domain.
+    pub fn membership(&self, var: Var, domain: &Domain) -> Formula {
+        match (domain, self.meanings.get(&var)) {
+            (Domain::Range { lo, hi }, Some(Meaning::Index(x))) => Formula::within(self.ix(lo), x.clone(), self.ix(hi)),
+            (Domain::Blocks { .. }, Some(Meaning::Block { lo, hi, size, idx })) => {
+                Formula::and([idx.clone().ge(0), lo.clone().add(idx.clone().times(*size)).lt(hi.clone())])
+            }
+            _ => Formula::False,
+        }
+    }
+
+    /// The integer that a loop's variable stands for: the index, or the number of the block.
+    pub fn counter(&self, var: Var) -> Option<Term> {
+        match self.meanings.get(&var)? {
+            Meaning::Index(t) => Some(t.clone()),
+            Meaning::Block { idx, .. } => Some(idx.clone()),
+        }
+    }
+
+    /// How many iterations a loop over the domain has.
+    pub fn count(&self, domain: &Domain) -> Term {
+        match domain {
+            Domain::Range { lo, hi } => self.ix(hi).sub(self.ix(lo)).max(0),
+            Domain::Blocks { lo, hi, size } => {
+                let n = i128::from(*size);
+                self.ix(hi).sub(self.ix(lo)).add(n - 1).div(n).max(0)
+            }
+        }
+    }
+
+    /// An index as a term. An unbound variable is an unknown of no name: it can only make a proof fail.
+    pub fn ix(&self, ix: &Ix) -> Term {
+        match ix {
+            Ix::Lit(n) => Term::Lit(i128::from(*n)),
+            Ix::Var(v) => match self.meanings.get(v) {
+                Some(Meaning::Index(t)) => t.clone(),
+                Some(Meaning::Block { idx, .. }) => idx.clone(),
+                None => Term::Var(Unknown(u32::MAX)),
+            },
+            Ix::Add(a, b) => self.ix(a).add(self.ix(b)),
+            Ix::Sub(a, b) => self.ix(a).sub(self.ix(b)),
+            Ix::Mul(n, a) => self.ix(a).times(i128::from(*n)),
+            Ix::Div(a, n) => self.ix(a).div(i128::from(*n)),
+            Ix::Mod(a, n) => self.ix(a).rem(i128::from(*n)),
+            Ix::Min(a, b) => self.ix(a).min(self.ix(b)),
+            Ix::Max(a, b) => self.ix(a).max(self.ix(b)),
+            Ix::If(g, a, b) => Term::ite(self.guard(g), self.ix(a), self.ix(b)),
+            Ix::Block(v, part) => match self.meanings.get(v) {
+                Some(Meaning::Block { lo, hi, size, idx }) => {
+                    let first = lo.clone().add(idx.clone().times(*size));
+                    match part {
+                        BlockPart::Lo => first,
+                        BlockPart::Idx => idx.clone(),
+                        BlockPart::Len => Term::Lit(*size).min(hi.clone().sub(first)),
+                        BlockPart::Hi => first.add(*size).min(hi.clone()),
+                    }
+                }
+                _ => Term::Var(Unknown(u32::MAX)),
+            },
+            Ix::InBlock(v, e) => match self.meanings.get(v) {
+                Some(Meaning::Block { lo, hi: _, size, idx }) => {
+                    lo.clone().add(idx.clone().times(*size)).add(self.ix(e))
+                }
+                _ => Term::Var(Unknown(u32::MAX)),
+            },
+        }
+    }
+
+    /// A guard as a formula.
+    pub fn guard(&self, guard: &Guard) -> Formula {
+        match guard {
+            Guard::Const(true) => Formula::True,
+            Guard::Const(false) => Formula::False,
+            Guard::Cmp(Rel::Eq, a, b) => self.ix(a).equals(self.ix(b)),
+            Guard::Cmp(Rel::Ne, a, b) => self.ix(a).differs(self.ix(b)),
+            Guard::Cmp(Rel::Lt, a, b) => self.ix(a).lt(self.ix(b)),
+            Guard::Cmp(Rel::Le, a, b) => self.ix(a).le(self.ix(b)),
+            Guard::And(a, b) => Formula::and([self.guard(a), self.guard(b)]),
+            Guard::Or(a, b) => Formula::or([self.guard(a), self.guard(b)]),
+            Guard::Not(a) => Formula::not(self.guard(a)),
+        }
+    }
+
+    /// A tuple of indices.
+    pub fn tuple(&self, at: &[Ix]) -> Vec<Term> {
+        at.iter().map(|i| self.ix(i)).collect()
+    }
+
+    /// Suggests to consider `a < b`, `a = b`, `a > b` apart.
+    pub fn hint(&mut self, a: Term, b: Term) {
+        self.hints.push(Hint::Trichotomy(a, b));
+    }
+
+    /// The condition that `goal` holds here.
+    pub fn problem(&self, goal: Formula) -> Problem {
+        Problem {
+            names: self.shown.iter().map(|s| s.name().to_string()).collect(),
+            hypotheses: self.facts.clone(),
+            goal,
+            hints: self.hints.clone(),
+        }
+    }
+
+    /// How each unknown prints, by number.
+    pub fn shown(&self) -> &[Shown] {
+        &self.shown
+    }
+
+    /// How many of the first unknowns are the function's sizes.
+    pub fn sizes(&self) -> usize {
+        self.sizes
+    }
+
+    /// What is assumed here.
+    pub fn facts(&self) -> &[Formula] {
+        &self.facts
+    }
+
+    /// Shares another context's unknowns and facts and keeps its own meanings: for the second of two programs that run
+    /// side by side.
+    pub fn continue_from(&mut self, other: &Context) {
+        self.shown = other.shown.clone();
+        self.facts = other.facts.clone();
+        self.hints = other.hints.clone();
+    }
+}

@@ -1,0 +1,134 @@
+//! Finding the loop or fold that a line of a recipe names.
+
+use super::Relation;
+use cachet_core::ir::{Block, Stmt, StmtKind, Word};
+use cachet_core::pattern::LoopRef;
+use cachet_core::rewrite::{Arm, Turn, Visit, visit_block, visit_word};
+use cachet_source::Diagnostic;
+
+/// Where something stands: the blocks entered and the position in the last one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Spot {
+    pub path: Vec<Turn>,
+    pub at: usize,
+}
+
+impl Spot {
+    /// The block it stands in.
+    pub fn block<'a>(&self, block: &'a mut Block) -> Option<&'a mut Block> {
+        self.path.iter().try_fold(block, |block, turn| match (&mut block.get_mut(turn.at)?.kind, turn.arm) {
+            (StmtKind::For { body, .. }, Arm::First) => Some(body),
+            (StmtKind::Grid(g), Arm::First) => Some(&mut g.body),
+            (StmtKind::If { then, .. }, Arm::First) => Some(then),
+            (StmtKind::If { els, .. }, Arm::Else) => Some(els),
+            _ => None,
+        })
+    }
+}
+
+/// A loop statement, or the statement that contains a fold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    Loop(Spot),
+    Fold(Spot),
+}
+
+impl Relation<'_> {
+    /// The loop or fold named, the outermost and first in program order being number 1.
+    pub(super) fn find(&self, block: &Block, wanted: &LoopRef) -> Result<Found, Diagnostic> {
+        let mut finder = Finder { relation: self, name: &wanted.name, path: Vec::new(), found: Vec::new() };
+        finder.block(block);
+        match finder.found.into_iter().nth(wanted.nth.max(1) as usize - 1) {
+            Some(found) => Ok(found),
+            None => Err(self.misfit(format!("{} has no loop or sum over {}", wanted.side, shown(wanted)))),
+        }
+    }
+
+    /// The loop named; a fold of that name is a misfit.
+    pub(super) fn find_loop(&self, block: &Block, wanted: &LoopRef) -> Result<Spot, Diagnostic> {
+        match self.find(block, wanted)? {
+            Found::Loop(spot) => Ok(spot),
+            Found::Fold(_) => {
+                Err(self.misfit(format!("{}.{} is a sum, and a loop is wanted", wanted.side, shown(wanted))))
+            }
+        }
+    }
+}
+
+/// `k`, or `k#2`.
+pub(super) fn shown(wanted: &LoopRef) -> String {
+    if wanted.nth > 1 { format!("{}#{}", wanted.name, wanted.nth) } else { wanted.name.clone() }
+}
+
+struct Finder<'a> {
+    relation: &'a Relation<'a>,
+    name: &'a str,
+    path: Vec<Turn>,
+    found: Vec<Found>,
+}
+
+impl Finder<'_> {
+    fn block(&mut self, block: &[Stmt]) {
+        for (at, stmt) in block.iter().enumerate() {
+            let spot = || Spot { path: self.path.clone(), at };
+            match &stmt.kind {
+                StmtKind::For { var, domain: _, body } => {
+                    if self.relation.fun.vars[var.index()].name == self.name {
+                        let spot = spot();
+                        self.found.push(Found::Loop(spot));
+                    }
+                    self.inside(at, Arm::First, body);
+                }
+                StmtKind::Grid(g) => {
+                    if g.axes.iter().any(|(v, _)| self.relation.fun.vars[v.index()].name == self.name) {
+                        let spot = spot();
+                        self.found.push(Found::Loop(spot));
+                    }
+                    self.inside(at, Arm::First, &g.body);
+                }
+                StmtKind::If { guard: _, then, els } => {
+                    self.inside(at, Arm::First, then);
+                    self.inside(at, Arm::Else, els);
+                }
+                StmtKind::Let { .. }
+                | StmtKind::Var { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Print(_)
+                | StmtKind::Alloc(_)
+                | StmtKind::Lease { .. }
+                | StmtKind::Call(_) => {
+                    let mut folds = Folds { finder: self, count: 0 };
+                    visit_block(&mut folds, std::slice::from_ref(stmt));
+                    for _ in 0..folds.count {
+                        let spot = Spot { path: self.path.clone(), at };
+                        self.found.push(Found::Fold(spot));
+                    }
+                }
+            }
+        }
+    }
+
+    fn inside(&mut self, at: usize, arm: Arm, block: &[Stmt]) {
+        self.path.push(Turn { at, arm });
+        self.block(block);
+        self.path.pop();
+    }
+}
+
+/// Counts the folds of the wanted name in one statement.
+struct Folds<'a, 'b> {
+    finder: &'a Finder<'b>,
+    count: usize,
+}
+
+impl Visit for Folds<'_, '_> {
+    fn word(&mut self, word: &Word) {
+        if let Word::Fold(f) = word
+            && self.finder.relation.fun.vars[f.var.index()].name == self.finder.name
+        {
+            self.count += 1;
+        }
+        visit_word(self, word);
+    }
+}

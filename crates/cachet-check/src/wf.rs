@@ -1,0 +1,171 @@
+//! Well-formedness: what is proved of every function, scheduled or not, for all sizes that satisfy its requirements.
+//!
+//! | kind | the condition |
+//! | --- | --- |
+//! | Bounds | every index of every access is at least 0 and below its extent |
+//! | Initialised | whatever is read was written before, or came initialised |
+//! | Written | every element of each `produces` buffer is written |
+//! | Extent | a declared extent that is not a plain size is at least 0 |
+//! | View | a lent box lies inside its buffer |
+//! | Fits | an argument has the extents that the parameter declares; compared buffers have one shape |
+//! | Requirement | a called function's requirements hold |
+//! | Apart | what a call lends to be written is apart from everything else it lends |
+//!
+//! Scope, types and arity are the validator's; it has run before. Index arithmetic is shown to fit 64 bits by intervals
+//! ([`range`]), and the requirements are shown to have a witness.
+
+mod init;
+mod lend;
+pub mod range;
+
+use crate::condition::{Condition, Failure, Kind, misfit};
+use crate::context::{Context, Shown};
+use crate::events::{Event, What, events};
+use crate::formula::{Formula, Term};
+use crate::prover::{self, Satisfaction};
+use cachet_core::ir::{Access, Buffer, Fun, Ix, Layout, Program, Role, Strides};
+use cachet_core::print::Names;
+use cachet_source::{Diagnostic, Kind as Severity, codes};
+
+/// The conditions of a function, in the order in which they are reported.
+///
+/// # Errors
+/// What can be refused without a proof: contradictory requirements, arithmetic beyond 64 bits, layouts that differ.
+pub fn conditions(program: &Program, fun: &Fun) -> Result<Vec<Condition>, Box<Failure>> {
+    witness(fun)?;
+    range::check(program, fun)?;
+    let events = events(fun);
+    let names = Names::of(program, fun);
+    let mut out = Vec::new();
+    for p in &fun.params {
+        extents(&names, fun, *p, &Context::entry(fun), &mut out);
+    }
+    for event in &events {
+        let cx = event.context(fun);
+        match &event.what {
+            What::Read(a) | What::Write(a) => bounds(&names, fun, &cx, a, event, &mut out),
+            What::Alloc(b) => extents(&names, fun, *b, &cx, &mut out),
+            What::Compare(a, b) => same_shape(&names, fun, &cx, (*a, *b), event, &mut out),
+            What::Call(c) => lend::call(program, fun, &cx, c, event, &mut out)?,
+            What::ReadAll(_) => {}
+        }
+    }
+    init::reads(program, fun, &events, &mut out);
+    init::produced(program, fun, &events, &mut out);
+    Ok(out)
+}
+
+/// The buffer itself, of a lease.
+pub(crate) fn root(fun: &Fun, mut buffer: Buffer) -> Buffer {
+    // A lease names a buffer declared before it, so this ends.
+    while let Role::Lease(of) = fun.buffers[buffer.index()].role {
+        if of >= buffer {
+            break;
+        }
+        buffer = of;
+    }
+    buffer
+}
+
+/// Every function's requirements have a witness: from a contradiction everything would follow.
+fn witness(fun: &Fun) -> Result<(), Box<Failure>> {
+    if fun.requires.is_empty() {
+        return Ok(());
+    }
+    let cx = Context::entry(fun);
+    let names: Vec<String> = cx.shown().iter().map(|s| s.name().to_string()).collect();
+    let (severity, text) = match prover::satisfiable(cx.facts(), &names) {
+        Satisfaction::Witness(_) => return Ok(()),
+        Satisfaction::Empty(_) => (Severity::Error, "no sizes satisfy the requirements of"),
+        Satisfaction::Undecided { .. } => {
+            (Severity::NotDecided, "could not decide whether any sizes satisfy the requirements of")
+        }
+    };
+    let d = Diagnostic::new(severity, codes::CONTRADICTION, format!("{text} `{}`", fun.name)).at(fun.span.0, "");
+    Err(misfit(Kind::Requirement, d))
+}
+
+fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event, out: &mut Vec<Condition>) {
+    let info = &fun.buffers[a.buffer.index()];
+    for (ix, extent) in a.at.iter().zip(&info.extents) {
+        let (i, n) = (cx.ix(ix), cx.ix(extent));
+        let sides = [
+            (Term::Lit(0).le(i.clone()), format!("0 <= {}", names.ix(ix))),
+            (i.lt(n), format!("{} < {}", names.ix(ix), names.ix(extent))),
+        ];
+        for (goal, text) in sides {
+            let claim = format!("an access stays inside {}: {text}", info.name);
+            let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim)
+                .at(place(a.span.0, event.span), format!("`{}` may be outside", names.access(a)))
+                .at(info.span.0, format!("`{}` has {} here", info.name, extent_words(names, info)));
+            out.push(c);
+        }
+    }
+}
+
+/// The access's own place where it has one.
+fn place(own: cachet_source::Span, stmt: cachet_source::Span) -> cachet_source::Span {
+    if own.lo == own.hi { stmt } else { own }
+}
+
+fn extent_words(names: &Names<'_>, info: &cachet_core::ir::BufferInfo) -> String {
+    let extents: Vec<String> = info.extents.iter().map(|e| names.ix(e)).collect();
+    match extents.len() {
+        1 => format!("{} elements", extents[0]),
+        _ => format!("the extents {}", extents.join(", ")),
+    }
+}
+
+fn extents(names: &Names<'_>, fun: &Fun, buffer: Buffer, cx: &Context, out: &mut Vec<Condition>) {
+    let info = &fun.buffers[buffer.index()];
+    for e in &info.extents {
+        match e {
+            Ix::Var(_) => {}
+            Ix::Lit(n) if *n >= 0 => {}
+            _ => out.push(
+                Condition::new(
+                    Kind::Extent,
+                    codes::SIZE,
+                    cx,
+                    Term::Lit(0).le(cx.ix(e)),
+                    format!("an extent of {} is not negative: 0 <= {}", info.name, names.ix(e)),
+                )
+                .at(info.span.0, "")
+                .help(format!("add `requires {} >= 0`", names.ix(e))),
+            ),
+        }
+    }
+}
+
+fn same_shape(
+    names: &Names<'_>,
+    fun: &Fun,
+    cx: &Context,
+    pair: (Buffer, Buffer),
+    event: &Event,
+    out: &mut Vec<Condition>,
+) {
+    let (a, b) = (&fun.buffers[pair.0.index()], &fun.buffers[pair.1.index()]);
+    for (x, y) in a.extents.iter().zip(&b.extents) {
+        let claim = format!("{} and {} have the same extents: {} == {}", a.name, b.name, names.ix(x), names.ix(y));
+        out.push(Condition::new(Kind::Fits, codes::SIZE, cx, cx.ix(x).equals(cx.ix(y)), claim).at(event.span, ""));
+    }
+}
+
+/// A fresh tuple inside a box, as unknowns of the context.
+fn somewhere(cx: &mut Context, starts_lens: &[(Term, Term)]) -> Vec<Term> {
+    starts_lens
+        .iter()
+        .enumerate()
+        .map(|(axis, (start, len))| {
+            let y = cx.unknown(Shown::Hidden(format!("y{axis}")));
+            cx.fact(Formula::within(start.clone(), y.clone(), start.clone().add(len.clone())));
+            y
+        })
+        .collect()
+}
+
+/// Whether an argument lies in memory as its parameter declares.
+fn same_layout(a: (&Layout, &Strides), b: (&Layout, &Strides)) -> bool {
+    a == b
+}

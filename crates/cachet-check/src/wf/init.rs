@@ -1,0 +1,359 @@
+//! Written before read, and written everywhere.
+//!
+//! Theorem. Let a read happen at a context `G` at the tuple `h`. If for some writer `w` there are loop values `x`, given
+//! as terms over what is known at the read, such that `G` implies that `x` lies in `w`'s domain, that `w` at `x` writes
+//! the cell `h`, and `w` at `x` comes before the read in program order, then the cell has been written. The witness `x`
+//! is a guess (the writer's subscripts solved for its loop variables); the condition says everything that makes it one.
+//!
+//! Near miss: a writer inside a loop that may not run. Its variable gets the loop's first value, whose membership in the
+//! domain is part of the condition and fails at the size 0.
+//!
+//! A buffer that a call takes as scratch is unspecified afterwards: writers that are not surely later do not count.
+
+use super::{root, somewhere};
+use crate::condition::{Condition, Kind};
+use crate::context::Context;
+use crate::events::{Event, Frame, FrameKind, INSIDE, What};
+use crate::formula::{Formula, Term};
+use cachet_core::ir::{Buffer, Call, Domain, Fun, Guard, Ix, Program, Role, Var};
+use cachet_core::print::Names;
+use cachet_source::codes;
+use std::collections::BTreeMap;
+
+/// A condition is a disjunction over at most this many witnesses.
+const MOST_WITNESSES: usize = 6;
+
+/// Every read of something that did not come initialised.
+pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Vec<Condition>) {
+    let names = Names::of(program, fun);
+    let writers = Writers::of(program, fun, events);
+    for event in events {
+        match &event.what {
+            What::Read(a) => {
+                let buffer = root(fun, a.buffer);
+                if comes_initialised(fun, buffer) {
+                    continue;
+                }
+                let cx = event.context(fun);
+                let at = cx.tuple(&a.at);
+                let goal = writers.written(&cx, Some(event), buffer, &at);
+                let claim = format!("{} is written before it is read", names.access(a));
+                let span = if a.span.0.lo == a.span.0.hi { event.span } else { a.span.0 };
+                let text = format!("`{}` may not have been written", names.access(a));
+                out.push(Condition::new(Kind::Initialised, codes::UNINITIALISED, &cx, goal, claim).at(span, text));
+            }
+            What::ReadAll(b) => whole(fun, &writers, event, root(fun, *b), None, out),
+            What::Call(c) => {
+                for (view, param) in c.args.iter().zip(&program.funs[c.fun.index()].params) {
+                    let callee = &program.funs[c.fun.index()];
+                    if !callee.produces.contains(param) && !callee.scratch.contains(param) {
+                        whole(fun, &writers, event, root(fun, view.buffer), view.axes.as_deref(), out);
+                    }
+                }
+            }
+            What::Write(_) | What::Compare(..) | What::Alloc(_) => {}
+        }
+    }
+}
+
+/// Every element of each produced buffer.
+pub(super) fn produced(program: &Program, fun: &Fun, events: &[Event], out: &mut Vec<Condition>) {
+    let writers = Writers::of(program, fun, events);
+    for b in &fun.produces {
+        let mut cx = Context::entry(fun);
+        let at = all_of(fun, &mut cx, *b, None);
+        let goal = writers.written(&cx, None, *b, &at);
+        let info = &fun.buffers[b.index()];
+        out.push(
+            Condition::new(
+                Kind::Written,
+                codes::NOT_WRITTEN,
+                &cx,
+                goal,
+                format!("every cell of {} is written", info.name),
+            )
+            .at(info.span.0, format!("`{}` is an output: the caller relies on all of it", info.name)),
+        );
+    }
+}
+
+fn comes_initialised(fun: &Fun, buffer: Buffer) -> bool {
+    match fun.buffers[buffer.index()].role {
+        Role::Reads => true,
+        Role::Mut => !fun.produces.contains(&buffer) && !fun.scratch.contains(&buffer),
+        Role::Alloc | Role::Lease(_) => false,
+    }
+}
+
+fn whole(
+    fun: &Fun,
+    writers: &Writers,
+    event: &Event,
+    buffer: Buffer,
+    axes: Option<&[(Ix, Ix)]>,
+    out: &mut Vec<Condition>,
+) {
+    if comes_initialised(fun, buffer) {
+        return;
+    }
+    let mut cx = event.context(fun);
+    let at = all_of(fun, &mut cx, buffer, axes);
+    let goal = writers.written(&cx, Some(event), buffer, &at);
+    let name = &fun.buffers[buffer.index()].name;
+    let claim = format!("every cell of {name} is written before it is read");
+    let text = format!("all of `{name}` is read here");
+    out.push(Condition::new(Kind::Initialised, codes::UNINITIALISED, &cx, goal, claim).at(event.span, text));
+}
+
+fn all_of(fun: &Fun, cx: &mut Context, buffer: Buffer, axes: Option<&[(Ix, Ix)]>) -> Vec<Term> {
+    let bounds: Vec<(Term, Term)> = match axes {
+        Some(axes) => axes.iter().map(|(s, n)| (cx.ix(s), cx.ix(n))).collect(),
+        None => fun.buffers[buffer.index()].extents.iter().map(|e| (Term::Lit(0), cx.ix(e))).collect(),
+    };
+    somewhere(cx, &bounds)
+}
+
+/// What a writer writes: a cell, or a box of cells.
+#[derive(Clone, Debug)]
+enum Cells {
+    One(Vec<Ix>),
+    Box(Vec<(Ix, Ix)>),
+}
+
+struct Writer {
+    event: Event,
+    buffer: Buffer,
+    cells: Cells,
+}
+
+struct Writers {
+    writers: Vec<Writer>,
+    /// Calls that leave a buffer unspecified.
+    kills: Vec<(Event, Buffer)>,
+}
+
+impl Writers {
+    fn of(program: &Program, fun: &Fun, events: &[Event]) -> Writers {
+        let mut out = Writers { writers: Vec::new(), kills: Vec::new() };
+        for event in events {
+            match &event.what {
+                What::Write(a) => out.writers.push(Writer {
+                    event: event.clone(),
+                    buffer: root(fun, a.buffer),
+                    cells: Cells::One(a.at.clone()),
+                }),
+                What::Call(c) => out.call(program, fun, event, c),
+                What::Read(_) | What::ReadAll(_) | What::Compare(..) | What::Alloc(_) => {}
+            }
+        }
+        out
+    }
+
+    fn call(&mut self, program: &Program, fun: &Fun, event: &Event, c: &Call) {
+        let callee = &program.funs[c.fun.index()];
+        for (view, param) in c.args.iter().zip(&callee.params) {
+            let buffer = root(fun, view.buffer);
+            if callee.scratch.contains(param) {
+                self.kills.push((event.clone(), buffer));
+            } else if callee.produces.contains(param) {
+                let axes = view.axes.clone().unwrap_or_else(|| {
+                    fun.buffers[buffer.index()].extents.iter().map(|e| (Ix::Lit(0), e.clone())).collect()
+                });
+                self.writers.push(Writer { event: event.clone(), buffer, cells: Cells::Box(axes) });
+            }
+        }
+    }
+
+    /// That the cell was written before the reader, or at all where there is none.
+    fn written(&self, cx: &Context, reader: Option<&Event>, buffer: Buffer, at: &[Term]) -> Formula {
+        let (mut direct, mut carried) = (Vec::new(), Vec::new());
+        for w in self.writers.iter().rev().filter(|w| w.buffer == buffer && !self.killed(w)) {
+            match order(&w.event, reader) {
+                Order::Before(shared) => direct.push(witness(cx, w, shared, None, at)),
+                Order::Around(shared) => carried.extend(earlier_iterations(cx, w, shared, at)),
+            }
+        }
+        // Where a writer precedes the read outright, earlier iterations of the read's own loops add nothing but cases.
+        let mut choices = if direct.is_empty() { carried } else { direct };
+        choices.truncate(MOST_WITNESSES);
+        Formula::or(choices)
+    }
+
+    /// Whether the buffer may be unspecified after this writer because of a call.
+    fn killed(&self, w: &Writer) -> bool {
+        self.kills
+            .iter()
+            .any(|(kill, buffer)| *buffer == w.buffer && !matches!(order(kill, Some(&w.event)), Order::Before(0)))
+    }
+}
+
+enum Order {
+    /// Every event of the first under equal values of so many enclosing statements comes before the second.
+    Before(usize),
+    /// Not outright; so many enclosing statements are shared.
+    Around(usize),
+}
+
+fn order(first: &Event, second: Option<&Event>) -> Order {
+    let Some(second) = second else { return Order::Before(0) };
+    let shared = first.path.iter().zip(&second.path).take_while(|(a, b)| a == b).count();
+    let position = |e: &Event| e.path.get(shared).map_or(e.at, |t| t.at);
+    if position(first) < position(second) { Order::Before(shared) } else { Order::Around(shared) }
+}
+
+/// Witnesses in an earlier iteration of a loop that encloses both: its first, and the one before.
+fn earlier_iterations(cx: &Context, w: &Writer, shared: usize, at: &[Term]) -> Vec<Formula> {
+    let mut out = Vec::new();
+    for frame in &w.event.frames {
+        let FrameKind::Loop(var, domain) = &frame.kind else { continue };
+        if frame.depth > shared {
+            break;
+        }
+        let Some(now) = cx.counter(*var) else { continue };
+        let first = match domain {
+            Domain::Range { lo, .. } => cx.ix(lo),
+            Domain::Blocks { .. } => Term::Lit(0),
+        };
+        for then in [first, now.clone().sub(1)] {
+            let earlier = then.clone().lt(now.clone());
+            let there = witness(cx, w, frame.depth - 1, Some((*var, then)), at);
+            out.push(Formula::and([earlier, there]));
+        }
+    }
+    out
+}
+
+/// That the writer, with loops up to depth `shared` as at the reader, one loop perhaps moved, and the others solved
+/// for, runs and writes the cell.
+fn witness(cx: &Context, w: &Writer, shared: usize, moved: Option<(Var, Term)>, at: &[Term]) -> Formula {
+    let frames: Vec<&Frame> = w.event.frames.iter().filter(|f| f.depth != INSIDE && f.depth > shared).collect();
+    let solved = match &w.cells {
+        Cells::One(cell) => solve(&frames, moved.as_ref().map(|m| m.0), cell, cx, at),
+        Cells::Box(_) => BTreeMap::new(),
+    };
+    let mut there = cx.clone();
+    let mut parts = Vec::new();
+    for frame in &frames {
+        match &frame.kind {
+            FrameKind::Loop(var, domain) => {
+                let value = match &moved {
+                    Some((v, t)) if v == var => t.clone(),
+                    _ => solved.get(var).cloned().unwrap_or_else(|| match domain {
+                        Domain::Range { lo, .. } => there.ix(lo),
+                        Domain::Blocks { .. } => Term::Lit(0),
+                    }),
+                };
+                there.place(*var, domain, value);
+                parts.push(there.membership(*var, domain));
+            }
+            FrameKind::Guard(g, true) => parts.push(there.guard(g)),
+            FrameKind::Guard(g, false) => parts.push(there.guard(&Guard::Not(Box::new(g.clone())))),
+        }
+    }
+    match &w.cells {
+        Cells::One(cell) => parts.push(crate::condition::same_tuple(&there.tuple(cell), at)),
+        Cells::Box(axes) => {
+            for ((start, len), y) in axes.iter().zip(at) {
+                let start = there.ix(start);
+                parts.push(Formula::within(start.clone(), y.clone(), start.add(there.ix(len))));
+            }
+        }
+    }
+    Formula::and(parts)
+}
+
+/// Loop values at which the subscripts `cell` give the tuple `at`, for as many loops as can be found: each subscript is
+/// read as a number in mixed radix, `16 * gi + 4 * ui + i`.
+fn solve(frames: &[&Frame], fixed: Option<Var>, cell: &[Ix], cx: &Context, at: &[Term]) -> BTreeMap<Var, Term> {
+    let mut unknown: BTreeMap<Var, Domain> = BTreeMap::new();
+    for f in frames {
+        if let FrameKind::Loop(v, d) = &f.kind
+            && Some(*v) != fixed
+        {
+            unknown.insert(*v, d.clone());
+        }
+    }
+    let mut out: BTreeMap<Var, Term> = BTreeMap::new();
+    for (ix, target) in cell.iter().zip(at) {
+        let mut linear = Linear::default();
+        if !linear.add(ix, 1, &unknown, cx) {
+            continue;
+        }
+        let mut rest = target.clone().sub(linear.known);
+        let mut by_size: Vec<(Var, i128)> = linear.coefficients.into_iter().filter(|(_, c)| *c != 0).collect();
+        by_size.sort_by_key(|(_, c)| std::cmp::Reverse(c.abs()));
+        if by_size.iter().any(|(v, c)| *c < 0 && by_size.len() > 1 || out.contains_key(v)) {
+            continue;
+        }
+        let last = by_size.len();
+        for (i, (v, c)) in by_size.into_iter().enumerate() {
+            let value = match c {
+                1 => rest.clone(),
+                -1 => rest.clone().times(-1),
+                c if c > 1 => rest.clone().div(c),
+                _ => continue,
+            };
+            if i + 1 < last && c > 1 {
+                rest = rest.rem(c);
+            }
+            out.insert(v, value);
+        }
+    }
+    out
+}
+
+struct Linear {
+    coefficients: BTreeMap<Var, i128>,
+    known: Term,
+}
+
+impl Default for Linear {
+    fn default() -> Linear {
+        Linear { coefficients: BTreeMap::new(), known: Term::Lit(0) }
+    }
+}
+
+impl Linear {
+    /// Adds `factor * ix`; false where an unknown stands in something that is not linear.
+    fn add(&mut self, ix: &Ix, factor: i128, unknown: &BTreeMap<Var, Domain>, cx: &Context) -> bool {
+        let known = |this: &mut Linear| {
+            this.known = std::mem::replace(&mut this.known, Term::Lit(0)).add(cx.ix(ix).times(factor));
+            true
+        };
+        match ix {
+            Ix::Var(v) if unknown.contains_key(v) => {
+                *self.coefficients.entry(*v).or_insert(0) += factor;
+                true
+            }
+            Ix::Lit(_) | Ix::Var(_) => known(self),
+            Ix::Add(a, b) => self.add(a, factor, unknown, cx) && self.add(b, factor, unknown, cx),
+            Ix::Sub(a, b) => self.add(a, factor, unknown, cx) && self.add(b, -factor, unknown, cx),
+            Ix::Mul(n, a) => match factor.checked_mul(i128::from(*n)) {
+                Some(f) => self.add(a, f, unknown, cx),
+                None => false,
+            },
+            Ix::InBlock(v, e) => match unknown.get(v) {
+                Some(Domain::Blocks { lo, size, .. }) => {
+                    *self.coefficients.entry(*v).or_insert(0) += factor * i128::from(*size);
+                    self.add(lo, factor, unknown, cx) && self.add(e, factor, unknown, cx)
+                }
+                Some(Domain::Range { .. }) => false,
+                None => {
+                    let lo = Ix::Block(*v, cachet_core::ir::BlockPart::Lo);
+                    self.add(&lo, factor, unknown, cx) && self.add(e, factor, unknown, cx)
+                }
+            },
+            Ix::Block(v, cachet_core::ir::BlockPart::Lo) if unknown.contains_key(v) => match unknown.get(v) {
+                Some(Domain::Blocks { lo, size, .. }) => {
+                    *self.coefficients.entry(*v).or_insert(0) += factor * i128::from(*size);
+                    self.add(lo, factor, unknown, cx)
+                }
+                _ => false,
+            },
+            Ix::Div(..) | Ix::Mod(..) | Ix::Min(..) | Ix::Max(..) | Ix::If(..) | Ix::Block(..) => {
+                let live = cachet_core::rewrite::Live::of_ix(ix);
+                !live.vars.iter().any(|v| unknown.contains_key(v)) && known(self)
+            }
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Is this a program at all? Scope, kinds, types and shapes; nothing about sizes.
+//!
+//! The rules, each named in its [`Fault`]:
+//!
+//! 1. *ids*: every id lies in its table.
+//! 2. *scope*: what is used is bound around the use; a `let`, `var`, `alloc` or lease reaches to the end of its block.
+//! 3. *binders*: every variable, local and buffer is bound once in the whole function.
+//! 4. *kinds*: the variable of a loop over blocks is used only by its parts, and only it has parts.
+//! 5. *literals*: divisors and block sizes are above 0.
+//! 6. *ranks*: an access has one index per axis, a local array's cell one per dimension.
+//! 7. *types*: operands have the types that an operation takes; what is stored has the cell's type.
+//! 8. *writes*: only `mut` parameters, allocations and mutable leases are stored to; only `var`s are assigned.
+//! 9. *calls*: arguments agree in number, element type and rank; a written parameter gets something that may be written;
+//!    type parameters are bound to implementations of their interface; sizes agree in number.
+//! 10. *head*: parameters are parameters, `produces` and `scratch` name `mut` ones, sizes are sizes.
+//! 11. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
+
+mod depth;
+mod word;
+
+use crate::ir::{
+    Access, At, Binding, Block, Buffer, Call, Domain, Fun, Guard, Ix, Local, MAX_DEPTH, Program, Role, Stmt, StmtKind, Ty, Var,
+    VarKind, Word,
+};
+use crate::instance::bind_ty;
+use std::collections::BTreeSet;
+
+/// A broken rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// The rule's name in the list above.
+    pub rule: &'static str,
+    /// What is wrong, in the user's names.
+    pub text: String,
+    /// Where.
+    pub span: At,
+}
+
+/// Every function of a program.
+pub fn validate(program: &Program) -> Result<(), Vec<Fault>> {
+    let faults: Vec<Fault> = program.funs.iter().filter_map(|f| validate_fun(program, f).err()).flatten().collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// One function.
+pub fn validate_fun(program: &Program, fun: &Fun) -> Result<(), Vec<Fault>> {
+    // Depth first: everything after this recurses with the program.
+    if !depth::within(fun) {
+        let text = format!("`{}` nests deeper than {MAX_DEPTH}", fun.name);
+        return Err(vec![Fault { rule: "depth", text, span: fun.span }]);
+    }
+    let mut check = Check {
+        program,
+        fun,
+        span: fun.span,
+        vars: BTreeSet::new(),
+        locals: BTreeSet::new(),
+        buffers: BTreeSet::new(),
+        bound: (BTreeSet::new(), BTreeSet::new(), BTreeSet::new()),
+        faults: Vec::new(),
+    };
+    check.head();
+    check.block(&fun.body);
+    if check.faults.is_empty() { Ok(()) } else { Err(check.faults) }
+}
+
+struct Check<'a> {
+    program: &'a Program,
+    fun: &'a Fun,
+    span: At,
+    vars: BTreeSet<Var>,
+    locals: BTreeSet<Local>,
+    buffers: BTreeSet<Buffer>,
+    /// Everything bound so far, in scope or not.
+    bound: (BTreeSet<Var>, BTreeSet<Local>, BTreeSet<Buffer>),
+    faults: Vec<Fault>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, rule: &'static str, text: impl Into<String>) {
+        let span = self.span;
+        self.faults.push(Fault { rule, text: text.into(), span });
+    }
+
+    fn head(&mut self) {
+        for v in &self.fun.sizes {
+            self.bind_var(*v);
+            if self.fun.vars.get(v.index()).is_some_and(|i| i.kind != VarKind::Size) {
+                self.fault("head", "a size parameter is not a size");
+            }
+        }
+        for b in &self.fun.params {
+            self.bind_buffer(*b);
+            if !matches!(self.role(*b), Some(Role::Reads | Role::Mut)) {
+                self.fault("head", "a parameter is neither `reads` nor `mut`");
+            }
+        }
+        for b in self.fun.produces.iter().chain(&self.fun.scratch) {
+            if !self.fun.params.contains(b) || self.role(*b) != Some(Role::Mut) {
+                self.fault("head", "`produces` or `scratch` names something that is not a `mut` parameter");
+            }
+        }
+        for g in &self.fun.requires {
+            self.guard(g);
+        }
+    }
+
+    fn role(&self, b: Buffer) -> Option<Role> {
+        self.fun.buffers.get(b.index()).map(|i| i.role)
+    }
+
+    fn bind_var(&mut self, v: Var) {
+        if self.fun.vars.get(v.index()).is_none() {
+            self.fault("ids", "a variable without an entry");
+        } else if !self.bound.0.insert(v) {
+            self.fault("binders", format!("`{}` is bound twice", self.fun.vars[v.index()].name));
+        }
+        self.vars.insert(v);
+    }
+
+    fn bind_local(&mut self, l: Local) {
+        match self.fun.locals.get(l.index()) {
+            None => self.fault("ids", "a local without an entry"),
+            Some(info) if info.dims.iter().any(|d| *d < 0) => {
+                self.fault("literals", format!("`{}` has a negative extent", info.name));
+            }
+            Some(info) => {
+                let name = info.name.clone();
+                if !self.bound.1.insert(l) {
+                    self.fault("binders", format!("`{name}` is bound twice"));
+                }
+            }
+        }
+        self.locals.insert(l);
+    }
+
+    fn bind_buffer(&mut self, b: Buffer) {
+        match self.fun.buffers.get(b.index()) {
+            None => self.fault("ids", "a buffer without an entry"),
+            Some(info) => {
+                let (name, extents) = (info.name.clone(), info.extents.clone());
+                if !self.bound.2.insert(b) {
+                    self.fault("binders", format!("`{name}` is bound twice"));
+                }
+                if extents.is_empty() {
+                    self.fault("ranks", format!("`{name}` has no axis"));
+                }
+                extents.iter().for_each(|e| self.ix(e));
+            }
+        }
+        self.buffers.insert(b);
+    }
+
+    /// Statements of a block; what it binds goes out of scope at its end.
+    fn block(&mut self, block: &Block) {
+        let scope = (self.vars.clone(), self.locals.clone(), self.buffers.clone());
+        for s in block {
+            self.span = s.span;
+            self.stmt(s);
+        }
+        (self.vars, self.locals, self.buffers) = scope;
+    }
+
+    fn loops(&mut self, axes: &[(Var, &Domain)], body: &Block) {
+        let scope = self.vars.clone();
+        for (v, d) in axes {
+            self.domain(d);
+            self.bind_loop(*v, d);
+        }
+        self.block(body);
+        self.vars = scope;
+    }
+
+    fn bind_loop(&mut self, v: Var, d: &Domain) {
+        self.bind_var(v);
+        let wanted = match d {
+            Domain::Range { .. } => VarKind::Index,
+            Domain::Blocks { .. } => VarKind::Block,
+        };
+        if self.fun.vars.get(v.index()).is_some_and(|i| i.kind != wanted) {
+            self.fault("kinds", format!("`{}` does not fit the kind of its loop", self.fun.vars[v.index()].name));
+        }
+    }
+
+    fn stmt(&mut self, s: &Stmt) {
+        match &s.kind {
+            StmtKind::For { var, domain, body } => self.loops(&[(*var, domain)], body),
+            StmtKind::Grid(g) => {
+                let axes: Vec<(Var, &Domain)> = g.axes.iter().map(|(v, d)| (*v, d)).collect();
+                if self.program.devices.get(g.device.index()).is_none() {
+                    self.fault("ids", "a grid on an unknown device");
+                }
+                self.loops(&axes, &g.body);
+            }
+            StmtKind::If { guard, then, els } => {
+                self.guard(guard);
+                self.block(then);
+                self.block(els);
+            }
+            StmtKind::Let { local, word } => {
+                let ty = self.word(word);
+                self.bind_local(*local);
+                self.local_has(*local, ty.as_ref(), false);
+            }
+            StmtKind::Var { local, init } => {
+                let ty = self.word(init);
+                self.bind_local(*local);
+                self.local_has(*local, ty.as_ref(), true);
+            }
+            StmtKind::Assign { local, at, word } => {
+                let ty = self.word(word);
+                self.use_local(*local, at);
+                self.local_has(*local, ty.as_ref(), true);
+            }
+            StmtKind::Store { to, word } => self.store(to, word),
+            StmtKind::Alloc(b) => {
+                self.bind_buffer(*b);
+                if self.role(*b) != Some(Role::Alloc) {
+                    self.fault("head", "`alloc` of something that is not an allocation");
+                }
+            }
+            StmtKind::Lease { lease, of, mutable: _ } => {
+                self.use_buffer(*of);
+                self.bind_buffer(*lease);
+                if self.role(*lease) != Some(Role::Lease(*of)) || of >= lease {
+                    self.fault("head", "a lease names another buffer than its own");
+                }
+            }
+            StmtKind::Call(c) => self.call(c),
+            StmtKind::Print(w) => {
+                self.word(w);
+            }
+        }
+    }
+
+    fn store(&mut self, to: &Access, word: &Word) {
+        let ty = self.word(word);
+        self.access(to);
+        let Some(info) = self.fun.buffers.get(to.buffer.index()) else { return };
+        if !self.writable(to.buffer) {
+            self.fault("writes", format!("`{}` is read only", info.name));
+        }
+        if ty.is_some_and(|t| t != info.elem) {
+            self.fault("types", format!("a word of another type is stored to `{}`", info.name));
+        }
+    }
+
+    fn writable(&self, b: Buffer) -> bool {
+        match self.role(b) {
+            Some(Role::Mut | Role::Alloc) => true,
+            Some(Role::Lease(of)) => of < b && self.writable(of),
+            Some(Role::Reads) | None => false,
+        }
+    }
+
+    fn local_has(&mut self, l: Local, ty: Option<&Ty>, mutable: bool) {
+        let Some(info) = self.fun.locals.get(l.index()) else { return };
+        if ty.is_some_and(|t| *t != info.ty) {
+            self.fault("types", format!("a word of another type is given to `{}`", info.name));
+        }
+        if info.mutable != mutable {
+            self.fault("writes", format!("`{}` is used both as a `let` and as a `var`", info.name));
+        }
+        if !mutable && !info.dims.is_empty() {
+            self.fault("ranks", format!("`{}` is an array and cannot be a `let`", info.name));
+        }
+    }
+
+    fn use_local(&mut self, l: Local, at: &[Ix]) {
+        at.iter().for_each(|i| self.ix(i));
+        let Some(info) = self.fun.locals.get(l.index()) else { return self.fault("ids", "a local without an entry") };
+        if !self.locals.contains(&l) {
+            self.fault("scope", format!("`{}` is used where it is not known", info.name));
+        }
+        if at.len() != info.dims.len() {
+            self.fault("ranks", format!("`{}` has {} dimensions and is used with {}", info.name, info.dims.len(), at.len()));
+        }
+    }
+
+    fn use_buffer(&mut self, b: Buffer) {
+        let Some(info) = self.fun.buffers.get(b.index()) else { return self.fault("ids", "a buffer without an entry") };
+        if !self.buffers.contains(&b) {
+            self.fault("scope", format!("`{}` is used where it is not known", info.name));
+        }
+    }
+
+    fn access(&mut self, a: &Access) {
+        self.use_buffer(a.buffer);
+        a.at.iter().for_each(|i| self.ix(i));
+        let Some(info) = self.fun.buffers.get(a.buffer.index()) else { return };
+        if a.at.len() != info.extents.len() {
+            self.fault("ranks", format!("`{}` has {} axes and is used with {} subscripts", info.name, info.extents.len(), a.at.len()));
+        }
+    }
+
+    fn domain(&mut self, d: &Domain) {
+        let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = d;
+        self.ix(lo);
+        self.ix(hi);
+        if matches!(d, Domain::Blocks { size, .. } if *size <= 0) {
+            self.fault("literals", "a block size has to be above 0");
+        }
+    }
+
+    fn guard(&mut self, g: &Guard) {
+        match g {
+            Guard::Const(_) => {}
+            Guard::Cmp(_, a, b) => {
+                self.ix(a);
+                self.ix(b);
+            }
+            Guard::And(a, b) | Guard::Or(a, b) => {
+                self.guard(a);
+                self.guard(b);
+            }
+            Guard::Not(a) => self.guard(a),
+        }
+    }
+
+    fn use_var(&mut self, v: Var, block: bool) {
+        let Some(info) = self.fun.vars.get(v.index()) else { return self.fault("ids", "a variable without an entry") };
+        if !self.vars.contains(&v) {
+            self.fault("scope", format!("`{}` is used outside its loop", info.name));
+        }
+        if (info.kind == VarKind::Block) != block {
+            let text = if block { "has no parts: it is not a block" } else { "is a block: name a part of it" };
+            self.fault("kinds", format!("`{}` {text}", info.name));
+        }
+    }
+
+    fn ix(&mut self, ix: &Ix) {
+        match ix {
+            Ix::Lit(_) => {}
+            Ix::Var(v) => self.use_var(*v, false),
+            Ix::Add(a, b) | Ix::Sub(a, b) | Ix::Min(a, b) | Ix::Max(a, b) => {
+                self.ix(a);
+                self.ix(b);
+            }
+            Ix::Mul(_, a) => self.ix(a),
+            Ix::Div(a, n) | Ix::Mod(a, n) => {
+                self.ix(a);
+                if *n <= 0 {
+                    self.fault("literals", "a divisor has to be above 0");
+                }
+            }
+            Ix::If(g, a, b) => {
+                self.guard(g);
+                self.ix(a);
+                self.ix(b);
+            }
+            Ix::Block(v, _) => self.use_var(*v, true),
+            Ix::InBlock(v, e) => {
+                self.use_var(*v, true);
+                self.ix(e);
+            }
+        }
+    }
+
+    fn call(&mut self, c: &Call) {
+        let Some(callee) = self.program.funs.get(c.fun.index()) else { return self.fault("ids", "a call of nothing") };
+        c.sizes.iter().for_each(|i| self.ix(i));
+        let counts = (c.sizes.len(), c.args.len(), c.types.len());
+        if counts != (callee.sizes.len(), callee.params.len(), callee.type_params.len()) {
+            return self.fault("calls", format!("the call of `{}` has too many or too few arguments", callee.name));
+        }
+        for (b, p) in c.types.iter().zip(&callee.type_params) {
+            let interface = match b {
+                Binding::Impl(i) => self.program.impls.get(i.index()).map(|i| i.interface),
+                Binding::Param(p) => self.fun.type_params.get(p.index()).map(|p| p.interface),
+            };
+            if interface != Some(p.interface) {
+                self.fault("calls", format!("`{}` of `{}` is bound to something else", p.name, callee.name));
+            }
+        }
+        for (a, p) in c.args.iter().zip(&callee.params) {
+            self.use_buffer(a.buffer);
+            let (Some(arg), Some(param)) = (self.fun.buffers.get(a.buffer.index()), callee.buffers.get(p.index())) else { continue };
+            if bind_ty(self.program, &c.types, &param.elem) != arg.elem || param.extents.len() != arg.extents.len() {
+                self.fault("calls", format!("`{}` does not fit `{}` of `{}`", arg.name, param.name, callee.name));
+            }
+            if a.axes.as_ref().is_some_and(|axes| axes.len() != arg.extents.len()) {
+                self.fault("ranks", format!("a part of `{}` has another number of axes", arg.name));
+            }
+            if param.role == Role::Mut && !self.writable(a.buffer) {
+                self.fault("calls", format!("`{}` is read only, and `{}` writes it", arg.name, callee.name));
+            }
+            for (s, n) in a.axes.iter().flatten() {
+                self.ix(s);
+                self.ix(n);
+            }
+        }
+    }
+}
