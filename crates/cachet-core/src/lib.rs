@@ -13,6 +13,7 @@
 
 pub mod equations;
 pub mod instance;
+pub mod interpret;
 pub mod ir;
 pub mod names;
 pub mod pattern;

@@ -18,6 +18,8 @@
 mod depth;
 mod word;
 
+pub(crate) use word::primitive;
+
 use crate::ir::{
     Access, At, Binding, Block, Buffer, Call, Domain, Fun, Guard, Ix, Local, MAX_DEPTH, Program, Role, Stmt, StmtKind, Ty, Var,
     VarKind, Word,

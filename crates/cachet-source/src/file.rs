@@ -76,12 +76,18 @@ impl Sources {
 
     /// Adds a file and gives its id.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
-        let text = text.into();
-        let mut starts = vec![0];
-        starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
         let id = FileId(self.files.len() as u32);
-        self.files.push(File { name: name.into(), text, starts });
+        self.files.push(File { name: name.into(), text: String::new(), starts: vec![0] });
+        self.set_text(id, text);
         id
+    }
+
+    /// Gives a file its text: a file may need an id before its bytes have been found to be text.
+    pub fn set_text(&mut self, id: FileId, text: impl Into<String>) {
+        let file = &mut self.files[id.0 as usize];
+        file.text = text.into();
+        file.starts = vec![0];
+        file.starts.extend(file.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
     }
 
     /// The file with this id. Panics on an id of another `Sources`.

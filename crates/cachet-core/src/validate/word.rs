@@ -131,7 +131,7 @@ impl Check<'_> {
 }
 
 /// The type of an element operation's result, if it takes these operands.
-pub(super) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
+pub(crate) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
     let elem = |t: &Ty| if let Ty::Elem(e) = t { Some(*e) } else { None };
     let same = |n: usize| (args.len() == n && args.windows(2).all(|w| w[0] == w[1])).then(|| args.first().and_then(elem)).flatten();
     // 16-bit floats are stored and converted; arithmetic on them is an instruction's business.

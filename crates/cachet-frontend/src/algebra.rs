@@ -1,0 +1,190 @@
+//! Constants, interfaces, implementations and pure functions.
+
+use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::scope::{self, ItemRef};
+use cachet_core::ir::{Impl, ImplId, Interface, Ix, Local, Pure, PureId, Ty};
+use cachet_source::{Diagnostic, codes};
+use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, LawScope, Member};
+
+/// Constants come first: extents, bounds and sizes of steps use them.
+pub(crate) fn constant(world: &mut World<'_>, r: ItemRef) -> Done<()> {
+    let loaded = world.loaded;
+    let Item::Const(c) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
+    let nat = c.ty.as_ref().is_none_or(|t| t.as_path().is_some_and(|p| p.text() == "Nat"));
+    if !nat {
+        return Err(world.report(Diagnostic::not_built(c.span, "constants that are not sizes")));
+    }
+    let body = Body::new(r.unit);
+    match world.ix(&body, &c.value)? {
+        Ix::Lit(n) if n >= 0 => {
+            world.consts.insert(r, n);
+            Ok(())
+        }
+        _ => Err(world.report(Diagnostic::error(codes::SIZE, c.value.span, "a constant of type Nat is a number, at least 0"))),
+    }
+}
+
+/// Interfaces, implementations, pure functions, and the items that have no meaning yet.
+pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
+    let loaded = world.loaded;
+    match &loaded.units[r.unit].ast.items[r.item] {
+        Item::Interface(i) => interface(world, r, i),
+        Item::Impl(i) => implementation(world, r, i),
+        Item::Fn(f) => match &f.result {
+            Some(FnResult::Type(result)) => pure(world, r, f, result),
+            Some(FnResult::Outs(_)) | None => Ok(()),
+        },
+        Item::Synth(s) => Err(world.report(Diagnostic::not_built(s.span, "`synth const`"))),
+        Item::Proof(p) => Err(world.report(Diagnostic::not_built(p.span, "`proof`"))),
+        Item::Record(i) => Err(world.report(Diagnostic::not_built(i.name.span, "records"))),
+        Item::Layout(l) => Err(world.report(Diagnostic::not_built(l.name.span, "layouts"))),
+        Item::Instr(i) => Err(world.report(Diagnostic::not_built(i.name.span, "instructions: `instr fn`"))),
+        Item::Platform(p) => Err(world.report(Diagnostic::not_built(p.name.span, "platform descriptions"))),
+        Item::BuiltinStep(s) => Err(world.report(Diagnostic::not_built(s.name.span, "`builtin step`"))),
+        Item::Const(_) | Item::Contraction(_) | Item::Schedule(_) | Item::ScheduleFn(_) | Item::StepFn(_) => Ok(()),
+    }
+}
+
+fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> {
+    if let Some(p) = i.tparams.first() {
+        return Err(world.report(Diagnostic::not_built(p.span, "interfaces with parameters")));
+    }
+    let mut methods: Vec<(String, u32)> = Vec::new();
+    for m in &i.members {
+        match m {
+            Member::Const(c) if c.name.name == "Value" && c.value.is_none() => {}
+            Member::Const(c) => return Err(world.report(Diagnostic::not_built(c.span, "constants of an interface besides `Value`"))),
+            Member::Fn(f) => {
+                if let Some(b) = &f.body {
+                    return Err(world.report(Diagnostic::not_built(b.span, "default bodies in an interface")));
+                }
+                if methods.iter().any(|m| m.0 == f.name.name) {
+                    return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, f.name.span, format!("`{}` is defined twice", f.name.name))));
+                }
+                methods.push((f.name.name.clone(), f.params.len() as u32));
+            }
+            Member::Law(_) => {}
+        }
+    }
+    for m in &i.members {
+        if let Member::Law(l) = m {
+            law(world, l, &methods, &i.name.name)?;
+        }
+    }
+    let id = world.module.program.interfaces.len() as u32;
+    world.module.program.interfaces.push(Interface { name: i.name.name.clone(), methods });
+    world.interfaces.insert(r, id);
+    Ok(())
+}
+
+/// A law names an operation of its interface, or the interface as a whole. Laws are used by regrouping only, which is
+/// refused, so that nothing rests on them.
+fn law(world: &mut World<'_>, l: &ast::Law, methods: &[(String, u32)], interface: &str) -> Done<()> {
+    if let Some(op) = &l.operation
+        && !methods.iter().any(|m| m.0 == op.name)
+    {
+        let d = scope::unknown(op, &format!("operation of {interface}"), methods.iter().map(|m| m.0.as_str()));
+        return Err(world.report(d));
+    }
+    match l.scope {
+        LawScope::Reals => Ok(()),
+        LawScope::Exactly => Err(world.report(Diagnostic::not_built(l.span, "laws that hold `exactly`"))),
+    }
+}
+
+fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> {
+    let found = world.scope.find(r.unit, &i.interface.name);
+    let Some(interface) = found.and_then(|f| world.interfaces.get(&f)).copied() else {
+        if found.is_some_and(|f| world.refused.contains(&f)) {
+            return Err(Reported);
+        }
+        let known: Vec<String> = world.module.program.interfaces.iter().map(|i| i.name.clone()).collect();
+        let d = scope::unknown(&i.interface, "interface", known.iter().map(String::as_str));
+        return Err(world.report(d));
+    };
+    let name = world.impl_name(&i.target)?;
+    if world.implementation(r.unit, &name).is_some() {
+        return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, i.target.span, format!("`{name}` is implemented already"))));
+    }
+    let body = Body::new(r.unit);
+    let value = i.members.iter().find_map(|m| match m {
+        Member::Const(c) if c.name.name == "Value" => c.value.as_ref().and_then(ConstValue::to_type).map(|t| (t, c.span)),
+        _ => None,
+    });
+    let Some((ty, _)) = value else {
+        let d = Diagnostic::error(codes::BINDING, i.span, format!("`{name}` does not say what `Value` is")).help("add `const Value = f32`");
+        return Err(world.report(d));
+    };
+    let value = world.word_type(&body, &ty)?;
+    let wanted = world.module.program.interfaces[interface as usize].clone();
+    let mut methods = Vec::new();
+    for (method, arity) in &wanted.methods {
+        let found = i.members.iter().find_map(|m| match m {
+            Member::Fn(f) if f.name.name == *method => Some(f),
+            _ => None,
+        });
+        let Some(f) = found else {
+            let d = Diagnostic::error(codes::BINDING, i.target.span, format!("`{name}` does not define `{method}` of {}", wanted.name));
+            return Err(world.report(d));
+        };
+        if f.params.len() as u32 != *arity {
+            let d = Diagnostic::error(codes::ARITY, f.span, format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len()));
+            return Err(world.report(d));
+        }
+        let Some(b) = &f.body else {
+            return Err(world.report(Diagnostic::error(codes::BINDING, f.span, format!("`{method}` has no body"))));
+        };
+        let params: Vec<(&Ident, Ty)> = f.params.iter().map(|p| (&p.name, value.clone())).collect();
+        methods.push(word_function(world, Body::new(r.unit), &format!("{name}.{method}"), params, &value, b)?);
+    }
+    for m in &i.members {
+        match m {
+            Member::Law(l) => law(world, l, &wanted.methods, &wanted.name)?,
+            Member::Fn(f) if !wanted.methods.iter().any(|m| m.0 == f.name.name) => {
+                let d = scope::unknown(&f.name, &format!("operation of {}", wanted.name), wanted.methods.iter().map(|m| m.0.as_str()));
+                return Err(world.report(d));
+            }
+            Member::Fn(_) | Member::Const(_) => {}
+        }
+    }
+    let id = ImplId(world.module.program.impls.len() as u32);
+    world.module.program.impls.push(Impl { name: name.clone(), interface, value, methods });
+    world.impls.push((r.unit, name, id));
+    Ok(())
+}
+
+fn pure(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Type) -> Done<()> {
+    if let Some(p) = f.tparams.first() {
+        return Err(world.report(Diagnostic::not_built(p.span, "type parameters of pure functions")));
+    }
+    let body = Body::new(r.unit);
+    let mut params = Vec::new();
+    for p in &f.params {
+        if p.mode.is_some() {
+            let d = Diagnostic::error(codes::MODE, p.span, "a function with a value takes words, not arrays");
+            return Err(world.report(d));
+        }
+        params.push((&p.name, world.word_type(&body, &p.ty.ty)?));
+    }
+    let result = world.word_type(&body, result)?;
+    let id = word_function(world, body, &f.name.name, params, &result, &f.body)?;
+    world.pures.insert(r, id);
+    Ok(())
+}
+
+/// A pure function of words. Functions it applies have to be defined before it, so nothing is recursive.
+fn word_function(world: &mut World<'_>, mut body: Body, name: &str, params: Vec<(&Ident, Ty)>, result: &Ty, block: &Block) -> Done<PureId> {
+    let mut locals: Vec<Local> = Vec::new();
+    for (p, ty) in params {
+        let l = body.add_local(&p.name, ty, false);
+        body.bind(p, Meaning::Local(l));
+        locals.push(l);
+    }
+    let Some(value) = block.to_expr() else {
+        return Err(world.report(Diagnostic::error(codes::SYNTAX, block.span, format!("`{name}` has to end in a value"))));
+    };
+    let tree = world.word_of(&mut body, &value, result)?;
+    let pure = Pure { name: name.to_string(), params: locals, result: result.clone(), body: tree.into_word(), locals: body.locals };
+    world.module.program.pures.push(pure);
+    Ok(PureId(world.module.program.pures.len() as u32 - 1))
+}

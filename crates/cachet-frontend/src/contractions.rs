@@ -1,0 +1,224 @@
+//! Contractions: equations with free and summed indices, their ranges found from where an index stands alone.
+
+use crate::contraction_to_loops;
+use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::scope::ItemRef;
+use cachet_core::equations::{Contraction, Equation, Target};
+use cachet_core::ir::{At, Buffer, Domain, FunId, Ix, Role, Var, VarKind};
+use cachet_core::print::Names;
+use cachet_source::{Diagnostic, Span, codes};
+use cachet_syntax::ast::{self, FnResult, Index, Item};
+use std::collections::BTreeMap;
+
+/// Elaborates a contraction and its plain nest.
+pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
+    let loaded = world.loaded;
+    let Item::Contraction(c) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
+    let contraction = elaborate(world, r, c)?;
+    let nest = contraction_to_loops::nest(&contraction);
+    let id = FunId(world.module.program.funs.len() as u32);
+    world.module.program.funs.push(nest);
+    world.module.contractions.push((contraction, id));
+    world.funs.insert(r, id);
+    Ok(())
+}
+
+fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Contraction> {
+    let mut body = Body::new(r.unit);
+    body.values = Some(Vec::new());
+    world.type_params(&mut body, &c.tparams)?;
+    let FnResult::Outs(outs) = &c.result else {
+        return Err(world.report(Diagnostic::error(codes::OUTPUT, c.span, "a contraction fills arrays: `-> out c: [f32; M, N]`")));
+    };
+    let all: Vec<&ast::Param> = c.params.iter().chain(outs).collect();
+    world.bind_all_sizes(&mut body, &all);
+    let (mut params, mut outputs) = (Vec::new(), Vec::new());
+    for p in &c.params {
+        let (role, out) = world.mode(p)?;
+        if role != Role::Reads && !out {
+            let d = Diagnostic::error(codes::MODE, p.span, format!("a contraction reads its inputs: `reads {}`", p.name.name))
+                .help("to add to what an array holds, read it as an input of its own, or write a function");
+            return Err(world.report(d));
+        }
+        let b = world.param(&mut body, p, role)?;
+        params.push(b);
+        if out {
+            outputs.push(b);
+        }
+    }
+    for p in outs {
+        let b = world.param(&mut body, p, Role::Mut)?;
+        params.push(b);
+        outputs.push(b);
+    }
+    for b in &outputs {
+        let name = &body.buffers[b.index()].name;
+        body.unreadable.insert(*b, format!("`{name}` is the output and cannot be read in its own equations"));
+    }
+    let clauses = world.clauses(&body, &c.clauses)?;
+    let mut equations = Vec::new();
+    for e in &c.equations {
+        let made = equation(world, &mut body, e, &outputs, &equations)?;
+        equations.push(made);
+    }
+    for b in &outputs {
+        let info = &body.buffers[b.index()];
+        if !equations.iter().any(|e| e.target == Target::Output(*b)) {
+            let d = Diagnostic::error(codes::OUTPUT, info.span.0, format!("`{}` has no equation", info.name));
+            return Err(world.report(d));
+        }
+    }
+    Ok(Contraction {
+        name: c.name.name.clone(),
+        type_params: body.type_params,
+        sizes: body.sizes,
+        params,
+        outputs,
+        requires: clauses.requires,
+        equations,
+        vars: body.vars,
+        buffers: body.buffers,
+        span: At(c.name.span),
+    })
+}
+
+fn equation(world: &mut World<'_>, body: &mut Body, e: &ast::Equation, outputs: &[Buffer], before: &[Equation]) -> Done<Equation> {
+    let target = match body.find(&e.name.name) {
+        Some(Meaning::Buffer(b)) if outputs.contains(b) => Target::Output(*b),
+        Some(Meaning::Buffer(_)) => {
+            let d = Diagnostic::error(codes::OUTPUT, e.name.span, format!("`{}` is an input and is not defined here", e.name.name));
+            return Err(world.report(d));
+        }
+        None => Target::Intermediate(e.name.name.clone()),
+        Some(_) => {
+            let d = Diagnostic::error(codes::DUPLICATE_NAME, e.name.span, format!("`{}` is defined already", e.name.name));
+            return Err(world.report(d));
+        }
+    };
+    if let Some(other) = before.iter().find(|o| o.target == target) {
+        let d = Diagnostic::error(codes::OUTPUT, e.name.span, format!("`{}` has two equations", e.name.name));
+        return Err(world.report(d.also(other.span.0, "the first")));
+    }
+    let depth = body.names.len();
+    body.lone.clear();
+    body.given.clear();
+    let indices = free_indices(world, body, e)?;
+    if let Target::Output(b) = &target {
+        let extents = body.buffers[b.index()].extents.clone();
+        if extents.len() != indices.len() {
+            let message = format!("`{}` has {} axes, and {} indices are given", e.name.name, extents.len(), indices.len());
+            return Err(world.report(Diagnostic::error(codes::ARITY, e.name.span, message)));
+        }
+        for ((v, extent), i) in indices.iter().zip(extents).zip(&e.indices) {
+            body.lone.push((*v, extent, i.span()));
+        }
+    }
+    let want = match &target {
+        Target::Output(b) => Some(body.buffers[b.index()].elem.clone()),
+        Target::Intermediate(_) => None,
+    };
+    let (tree, ty) = match &want {
+        Some(ty) => (world.word_of(body, &e.value, ty)?, ty.clone()),
+        None => world.word(body, &e.value, None)?,
+    };
+    let ranges = ranges(world, body)?;
+    let mut free = Vec::new();
+    for (v, i) in indices.iter().zip(&e.indices) {
+        match ranges.get(v) {
+            Some(d) => free.push(d.clone()),
+            None => return Err(no_range(world, body, *v, i.span())),
+        }
+    }
+    let Some(value) = tree.into_expr(&ranges) else {
+        // Only a sum's index without a range is left out.
+        let missing = body.vars.iter().enumerate().find(|(i, info)| info.kind == VarKind::Index && !ranges.contains_key(&Var(*i as u32)));
+        let v = missing.map_or(Var(0), |(i, _)| Var(i as u32));
+        return Err(no_range(world, body, v, e.value.span));
+    };
+    body.names.truncate(depth);
+    let extents = free.iter().map(|d| match d {
+        Domain::Range { hi, .. } | Domain::Blocks { hi, .. } => hi.clone(),
+    });
+    let extents: Vec<Ix> = extents.collect();
+    if let Target::Intermediate(name) = &target {
+        body.names.push((name.clone(), Meaning::Value(before.len() as u32)));
+    }
+    if let Some(values) = &mut body.values {
+        values.push((extents, ty.clone()));
+    }
+    Ok(Equation { target, indices, ranges: free, value, ty, span: At(e.span) })
+}
+
+/// The indices on the left: plain names, each once.
+fn free_indices(world: &mut World<'_>, body: &mut Body, e: &ast::Equation) -> Done<Vec<Var>> {
+    let mut out: Vec<(String, Var)> = Vec::new();
+    for i in &e.indices {
+        let name = match i {
+            Index::At(x) => x.as_ident(),
+            Index::Window { .. } | Index::Subst { .. } | Index::RankSubst { .. } => None,
+        };
+        let Some(name) = name else {
+            let d = Diagnostic::error(codes::OUTPUT, i.span(), "an index on the left is a plain name: each names one axis");
+            return Err(world.report(d));
+        };
+        if out.iter().any(|(n, _)| *n == name.name) {
+            let d = Diagnostic::error(codes::OUTPUT, name.span, format!("`{}` names two axes, so most elements would have no equation", name.name));
+            return Err(world.report(d));
+        }
+        if body.find(&name.name).is_some() {
+            let d = Diagnostic::error(codes::DUPLICATE_NAME, name.span, format!("`{}` is defined already, and is an index here", name.name));
+            return Err(world.report(d));
+        }
+        let v = body.add_var(&name.name, VarKind::Index);
+        body.bind(name, Meaning::Var(v));
+        out.push((name.name.clone(), v));
+    }
+    Ok(out.into_iter().map(|(_, v)| v).collect())
+}
+
+/// The range of every index: what a sum gives it, or the extents of the axes that it indexes alone, which agree.
+fn ranges(world: &mut World<'_>, body: &Body) -> Done<BTreeMap<Var, Domain>> {
+    let mut out: BTreeMap<Var, (Domain, Span)> = BTreeMap::new();
+    for (v, d) in &body.given {
+        out.insert(*v, (d.clone(), Span::default()));
+    }
+    for (v, extent, span) in &body.lone {
+        if body.vars[v.index()].kind != VarKind::Index {
+            continue;
+        }
+        let domain = Domain::Range { lo: Ix::Lit(0), hi: extent.clone() };
+        match out.get(v) {
+            None => {
+                out.insert(*v, (domain, *span));
+            }
+            // A range that is written wins; that the accesses stay inside is proved of the nest.
+            Some(_) if body.given.contains_key(v) => {}
+            Some((known, _)) if *known == domain => {}
+            Some((known, first)) => {
+                let names = Names {
+                    program: &world.module.program,
+                    vars: &body.vars,
+                    locals: &body.locals,
+                    buffers: &body.buffers,
+                    type_params: &body.type_params,
+                };
+                let (Domain::Range { hi: x, .. } | Domain::Blocks { hi: x, .. }) = known;
+                let name = &body.vars[v.index()].name;
+                let message = format!("`{name}` runs over {} here and over {} there, which may be different", names.ix(extent), names.ix(x));
+                let d = Diagnostic::error(codes::SIZE, *span, message)
+                    .also(*first, "there")
+                    .help("give both axes the same size");
+                return Err(world.report(d));
+            }
+        }
+    }
+    Ok(out.into_iter().map(|(v, (d, _))| (v, d)).collect())
+}
+
+fn no_range(world: &mut World<'_>, body: &Body, v: Var, span: Span) -> Reported {
+    let name = body.vars.get(v.index()).map_or("?", |i| &i.name);
+    let d = Diagnostic::error(codes::INDEX_RANGE, span, format!("the range of `{name}` is not known"))
+        .note("an index takes its range from an axis that it indexes alone, as in `a[k]`")
+        .help(format!("write it: `sum {name} in 0 .. 3. ..`"));
+    world.report(d)
+}

@@ -1,0 +1,221 @@
+//! The order in which items are elaborated, and the state that elaboration shares.
+
+mod expr;
+mod index;
+mod literal;
+mod sums;
+
+pub(crate) use expr::ELEMS;
+
+use crate::imports::Loaded;
+use crate::scope::{ItemRef, Scope};
+use crate::{algebra, contractions, functions, schedules, steps};
+use cachet_core::ir::{
+    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var, VarInfo, VarKind,
+};
+use cachet_core::script::Module;
+use cachet_source::{Diagnostic, Span};
+use cachet_syntax::ast::{Ident, Item};
+use std::collections::BTreeMap;
+
+/// Already reported.
+pub(crate) struct Reported;
+
+/// The result of a phase that reports as it goes.
+pub(crate) type Done<T> = Result<T, Reported>;
+
+/// What all phases share.
+pub(crate) struct World<'a> {
+    pub loaded: &'a Loaded,
+    pub scope: &'a Scope,
+    pub out: &'a mut Vec<Diagnostic>,
+    pub module: Module,
+    /// Functions by item.
+    pub funs: BTreeMap<ItemRef, FunId>,
+    /// Pure functions by item.
+    pub pures: BTreeMap<ItemRef, PureId>,
+    /// Interfaces by item: positions in the program.
+    pub interfaces: BTreeMap<ItemRef, u32>,
+    /// Implementations by the name they are written with, per file that defines them.
+    pub impls: Vec<(usize, String, ImplId)>,
+    /// Constants by item.
+    pub consts: BTreeMap<ItemRef, i64>,
+    /// Items that were refused: what uses them is left out silently.
+    pub refused: std::collections::BTreeSet<ItemRef>,
+}
+
+impl World<'_> {
+    /// Adds a report.
+    pub fn report(&mut self, d: Diagnostic) -> Reported {
+        self.out.push(d);
+        Reported
+    }
+
+    /// The item of a reference.
+    pub fn item(&self, r: ItemRef) -> &'static str {
+        match &self.loaded.units[r.unit].ast.items[r.item] {
+            Item::Const(_) => "a constant",
+            Item::Synth(_) => "a constant",
+            Item::Proof(_) => "a proof",
+            Item::Record(_) => "a record",
+            Item::Interface(_) => "an interface",
+            Item::Impl(_) => "an implementation",
+            Item::Layout(_) => "a layout",
+            Item::Fn(_) => "a function",
+            Item::Instr(_) => "an instruction",
+            Item::Contraction(_) => "a contraction",
+            Item::Schedule(_) => "a schedule",
+            Item::ScheduleFn(_) => "a schedule function",
+            Item::StepFn(_) | Item::BuiltinStep(_) => "a step",
+            Item::Platform(_) => "a platform",
+        }
+    }
+
+    /// Whether a file sees another: itself or an import.
+    pub fn sees(&self, unit: usize, other: usize) -> bool {
+        unit == other || self.loaded.units[unit].imports.contains(&other)
+    }
+
+    /// An implementation by the name it is written with.
+    pub fn implementation(&self, unit: usize, name: &str) -> Option<ImplId> {
+        self.impls.iter().find(|(u, n, _)| n == name && self.sees(unit, *u)).map(|(_, _, id)| *id)
+    }
+
+    /// The names of the implementations that a file sees.
+    pub fn implementations(&self, unit: usize) -> Vec<String> {
+        self.impls.iter().filter(|(u, ..)| self.sees(unit, *u)).map(|(_, n, _)| n.clone()).collect()
+    }
+}
+
+/// What a name means inside a function or equation.
+#[derive(Clone, Debug)]
+pub(crate) enum Meaning {
+    /// A size or a loop variable.
+    Var(Var),
+    /// The variable of a loop over blocks.
+    Block(Var),
+    /// An index with a name.
+    Ix(Ix),
+    /// A local.
+    Local(Local),
+    /// A buffer.
+    Buffer(Buffer),
+    /// An intermediate of a contraction: the position of its equation.
+    Value(u32),
+    /// A type parameter.
+    TypeParam(TypeParam),
+}
+
+/// The tables and the scope of one function, pure function or contraction.
+pub(crate) struct Body {
+    pub unit: usize,
+    pub vars: Vec<VarInfo>,
+    pub locals: Vec<LocalInfo>,
+    pub buffers: Vec<BufferInfo>,
+    pub type_params: Vec<TypeParamInfo>,
+    pub sizes: Vec<Var>,
+    pub names: Vec<(String, Meaning)>,
+    /// Of a contraction: where an index stands alone in a subscript, and the extent there.
+    pub lone: Vec<(Var, Ix, Span)>,
+    /// Of a contraction: ranges that are written at a sum.
+    pub given: BTreeMap<Var, Domain>,
+    /// Of a contraction: the extents and types of the equations so far; `None` in a function.
+    pub values: Option<Vec<(Vec<Ix>, Ty)>>,
+    /// Buffers that may not be read here, with the reason.
+    pub unreadable: BTreeMap<Buffer, String>,
+    /// Names whose definition was refused: what uses them is not worth a second message.
+    pub broken: std::collections::BTreeSet<String>,
+    /// Reductions met so far.
+    pub sums: u32,
+}
+
+impl Body {
+    pub fn new(unit: usize) -> Body {
+        Body {
+            unit,
+            vars: vec![],
+            locals: vec![],
+            buffers: vec![],
+            type_params: vec![],
+            sizes: vec![],
+            names: vec![],
+            lone: vec![],
+            given: BTreeMap::new(),
+            values: None,
+            unreadable: BTreeMap::new(),
+            broken: std::collections::BTreeSet::new(),
+            sums: 0,
+        }
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Meaning> {
+        self.names.iter().rev().find(|(n, _)| n == name).map(|(_, m)| m)
+    }
+
+    pub fn add_var(&mut self, name: &str, kind: VarKind) -> Var {
+        self.vars.push(VarInfo { name: name.to_string(), kind });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    pub fn add_local(&mut self, name: &str, ty: Ty, mutable: bool) -> Local {
+        self.locals.push(LocalInfo { name: name.to_string(), ty, dims: vec![], mutable });
+        Local(self.locals.len() as u32 - 1)
+    }
+
+    pub fn bind(&mut self, name: &Ident, meaning: Meaning) {
+        self.names.push((name.name.clone(), meaning));
+    }
+}
+
+/// Elaborates every item of every file.
+pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) -> Module {
+    let mut world = World {
+        loaded,
+        scope,
+        out,
+        module: Module::default(),
+        funs: BTreeMap::new(),
+        pures: BTreeMap::new(),
+        interfaces: BTreeMap::new(),
+        impls: Vec::new(),
+        consts: BTreeMap::new(),
+        refused: std::collections::BTreeSet::new(),
+    };
+    let mut items: Vec<ItemRef> = Vec::new();
+    for (unit, u) in loaded.units.iter().enumerate() {
+        for (item, i) in u.ast.items.iter().enumerate() {
+            let r = ItemRef { unit, item };
+            // An item in which something was dropped is incomplete; the parser has said why.
+            if u.ast.is_broken(i.span()) {
+                world.refused.insert(r);
+            } else {
+                items.push(r);
+            }
+        }
+        if let Some(m) = &u.ast.module {
+            world.out.push(Diagnostic::not_built(m.span, "platforms: `module (platform = ..)`"));
+        }
+    }
+    let phases: [fn(&mut World<'_>, ItemRef) -> Done<()>; 7] = [
+        algebra::constant,
+        algebra::item,
+        contractions::item,
+        functions::declare,
+        schedules::reserve,
+        functions::define,
+        steps::item,
+    ];
+    for phase in phases {
+        for r in &items {
+            if !world.refused.contains(r) && phase(&mut world, *r).is_err() {
+                world.refused.insert(*r);
+            }
+        }
+    }
+    functions::refuse_recursion(&mut world);
+    schedules::expand_all(&mut world, &items);
+    let root = loaded.root();
+    let mut module = world.module;
+    module.items = items.iter().filter(|r| r.unit == root).filter_map(|r| world.funs.get(r).copied()).collect();
+    module
+}

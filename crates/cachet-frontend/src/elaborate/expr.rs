@@ -1,0 +1,598 @@
+//! Words: what is loaded, computed and stored, with its type.
+
+use super::{Body, Done, Meaning, Reported, World};
+use crate::scope;
+use crate::tree::{FoldTree, Tree};
+use cachet_core::ir::{Access, At, Buffer, Elem, Ix, Lit, Op, Prim, Ty};
+use cachet_source::{Diagnostic, Span, codes};
+use cachet_syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Index, Place, StmtKind, Type, TypeKind, UnaryOp};
+
+/// Functions of words that need no import: name, operation, number of operands.
+const BUILTINS: &[(&str, Prim, usize)] = &[
+    ("fma", Prim::Fma, 3),
+    ("max", Prim::Max, 2),
+    ("min", Prim::Min, 2),
+    ("abs", Prim::Abs, 1),
+    ("sqrt", Prim::Sqrt, 1),
+    ("select", Prim::Select, 3),
+    ("to_bits", Prim::ToBits, 1),
+];
+
+impl World<'_> {
+    /// A type as a message names it.
+    pub(crate) fn ty_text(&self, body: &Body, ty: &Ty) -> String {
+        match ty {
+            Ty::Elem(e) => e.to_string(),
+            Ty::Abstract(p) => format!("{}.Value", body.type_params[p.index()].name),
+            Ty::Tuple(parts) => format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// A word of a wanted type.
+    pub(crate) fn word_of(&mut self, body: &mut Body, e: &Expr, want: &Ty) -> Done<Tree> {
+        let (tree, ty) = self.word(body, e, Some(want))?;
+        if ty == *want {
+            return Ok(tree);
+        }
+        let (want, have) = (self.ty_text(body, want), self.ty_text(body, &ty));
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("this is {have}, and {want} is wanted here"))
+            .help(format!("convert it where that is meant: `(..) as {want}`"));
+        Err(self.report(d))
+    }
+
+    /// A word; `want` gives literals their type.
+    pub(crate) fn word(&mut self, body: &mut Body, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        match &e.kind {
+            ExprKind::Float(text) => self.float(text, want, e.span).map(|(l, t)| (Tree::Lit(l), t)),
+            ExprKind::Int(n) => self.integer(*n, want, e.span).map(|(l, t)| (Tree::Lit(l), t)),
+            ExprKind::Bool(b) => Ok((Tree::Lit(Lit { elem: Elem::Bool, bits: u64::from(*b) }), Ty::Elem(Elem::Bool))),
+            ExprKind::Name(name) => self.word_name(body, name),
+            ExprKind::Load { place, mask: None } => self.load(body, place),
+            ExprKind::Load { mask: Some(m), .. } => Err(self.report(Diagnostic::not_built(m.span, "masks"))),
+            // In an equation `a[i, k]` is an element; in a function it is read by `load`.
+            ExprKind::Index { base, indices } => self.word_index(body, base, indices, e),
+            ExprKind::Apply { head, targs, args } => {
+                if let Some(t) = targs.first() {
+                    return Err(self.report(Diagnostic::not_built(t.span, "`@` arguments of functions of words")));
+                }
+                self.apply(body, head, args, e, want)
+            }
+            ExprKind::Unary { op, operand } => self.unary(body, *op, operand, want),
+            ExprKind::Binary { op, lhs, rhs, .. } => self.binary(body, *op, lhs, rhs, e, want),
+            ExprKind::Cast { value, ty } => self.cast(body, value, ty),
+            ExprKind::If { cond, then, els } => self.choice(body, cond, then, els, want),
+            ExprKind::Block { stmts, value } => self.lets(body, stmts, value, want),
+            ExprKind::Fold { .. } => self.fold(body, e, want),
+            ExprKind::Sum { .. } | ExprKind::Reduce { .. } => self.sum(body, e, want),
+            ExprKind::Field { .. } => Err(self.report(Diagnostic::not_built(e.span, "fields of records"))),
+            ExprKind::Record { .. } => Err(self.report(Diagnostic::not_built(e.span, "records"))),
+            ExprKind::Tuple(_) => Err(self.report(Diagnostic::not_built(e.span, "tuples of words"))),
+            ExprKind::TileReduce { .. } => Err(self.report(Diagnostic::not_built(e.span, "reductions of tiles"))),
+            ExprKind::Unit | ExprKind::Hole(_) => {
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, e.span, "a value is wanted here")))
+            }
+        }
+    }
+
+    fn word_name(&mut self, body: &Body, name: &Ident) -> Done<(Tree, Ty)> {
+        match body.find(&name.name) {
+            Some(Meaning::Local(l)) => {
+                let ty = body.locals[l.index()].ty.clone();
+                Ok((Tree::Local(*l, vec![]), ty))
+            }
+            Some(Meaning::Var(_) | Meaning::Ix(_)) => {
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is an index, and a value is wanted here", name.name))
+                    .help(format!("turn it into one: `{} as f32`", name.name));
+                Err(self.report(d))
+            }
+            Some(Meaning::Buffer(_)) => {
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is an array, and one value is wanted here", name.name))
+                    .help(format!("read an element: `load {}[..]`", name.name));
+                Err(self.report(d))
+            }
+            Some(Meaning::Block(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => {
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is not a value", name.name))))
+            }
+            None => {
+                let known: Vec<String> = body.names.iter().map(|(n, _)| n.clone()).collect();
+                let d = scope::unknown(name, "value", known.iter().map(String::as_str));
+                Err(self.report(d))
+            }
+        }
+    }
+
+    /// A buffer by name.
+    pub(crate) fn buffer(&mut self, body: &Body, name: &Ident) -> Done<Buffer> {
+        match body.find(&name.name) {
+            Some(Meaning::Buffer(b)) => Ok(*b),
+            Some(_) => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is not an array", name.name)))),
+            None => {
+                let arrays: Vec<String> =
+                    body.names.iter().filter(|(_, m)| matches!(m, Meaning::Buffer(_))).map(|(n, _)| n.clone()).collect();
+                let d = scope::unknown(name, "array", arrays.iter().map(String::as_str));
+                Err(self.report(d))
+            }
+        }
+    }
+
+    /// A cell.
+    pub(crate) fn access(&mut self, body: &mut Body, name: &Ident, indices: &[Index], span: Span) -> Done<Access> {
+        let buffer = self.buffer(body, name)?;
+        let extents = body.buffers[buffer.index()].extents.clone();
+        if indices.len() != extents.len() {
+            let axes = |n: usize| if n == 1 { "1 axis".to_string() } else { format!("{n} axes") };
+            let d = Diagnostic::error(codes::ARITY, span, format!("`{}` has {}, and {} subscripts are given", name.name, axes(extents.len()), indices.len()))
+                .also(body.buffers[buffer.index()].span.0, "declared here");
+            return Err(self.report(d));
+        }
+        let mut at = Vec::new();
+        for (i, extent) in indices.iter().zip(&extents) {
+            let Index::At(e) = i else { return Err(self.report(Diagnostic::not_built(i.span(), "slices and vectors"))) };
+            let ix = self.ix(body, e)?;
+            if let Ix::Var(v) = ix {
+                body.lone.push((v, extent.clone(), e.span));
+            }
+            at.push(ix);
+        }
+        Ok(Access { buffer, at, span: At(span) })
+    }
+
+    fn load(&mut self, body: &mut Body, place: &Place) -> Done<(Tree, Ty)> {
+        let (Some(name), Some(indices)) = (place.path.as_ident(), place.indices()) else {
+            return Err(self.report(Diagnostic::error(codes::SYNTAX, place.span, "an array's element is wanted here, as `a[i, k]`")));
+        };
+        self.element(body, name, indices, place.span)
+    }
+
+    fn element(&mut self, body: &mut Body, name: &Ident, indices: &[Index], span: Span) -> Done<(Tree, Ty)> {
+        let access = self.access(body, name, indices, span)?;
+        if let Some(reason) = body.unreadable.get(&access.buffer).cloned() {
+            return Err(self.report(Diagnostic::error(codes::OUTPUT, span, reason)));
+        }
+        let ty = body.buffers[access.buffer.index()].elem.clone();
+        Ok((Tree::Load(access), ty))
+    }
+
+    fn word_index(&mut self, body: &mut Body, base: &Expr, indices: &[Index], e: &Expr) -> Done<(Tree, Ty)> {
+        let Some(name) = base.as_ident() else {
+            return Err(self.report(Diagnostic::error(codes::SYNTAX, e.span, "an array's element is wanted here, as `a[i, k]`")));
+        };
+        match (body.find(&name.name).cloned(), body.values.is_some()) {
+            (Some(Meaning::Value(n)), _) => self.intermediate(body, name, n, indices, e.span),
+            (Some(Meaning::Buffer(_)), false) => {
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("an element of `{}` is read by `load`", name.name))
+                    .help(format!("write `load {}[..]`", name.name));
+                Err(self.report(d))
+            }
+            _ => self.element(body, name, indices, e.span),
+        }
+    }
+
+    fn intermediate(&mut self, body: &mut Body, name: &Ident, n: u32, indices: &[Index], span: Span) -> Done<(Tree, Ty)> {
+        let Some((extents, ty)) = body.values.as_ref().and_then(|v| v.get(n as usize)).cloned() else { return Err(Reported) };
+        if indices.len() != extents.len() {
+            let d = Diagnostic::error(codes::ARITY, span, format!("`{}` has {} indices, and {} are given", name.name, extents.len(), indices.len()));
+            return Err(self.report(d));
+        }
+        let mut at = Vec::new();
+        for (i, extent) in indices.iter().zip(&extents) {
+            let Index::At(e) = i else { return Err(self.report(Diagnostic::not_built(i.span(), "slices"))) };
+            let ix = self.ix(body, e)?;
+            if let Ix::Var(v) = ix {
+                body.lone.push((v, extent.clone(), e.span));
+            }
+            at.push(ix);
+        }
+        Ok((Tree::Value(n, at), ty))
+    }
+
+    fn apply(&mut self, body: &mut Body, head: &Expr, args: &[Expr], e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        let Some(path) = head.to_path() else {
+            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, head.span, "this cannot be applied to anything")));
+        };
+        let args: Vec<&Expr> = args.iter().filter(|a| !matches!(a.kind, ExprKind::Unit)).collect();
+        let names: Vec<&str> = path.parts.iter().map(|p| p.name.as_str()).collect();
+        match names.as_slice() {
+            ["Num", what] => self.constant_of(what, &path.parts[1], e.span, want),
+            [param, method] => match body.find(param) {
+                Some(Meaning::TypeParam(p)) => {
+                    let p = *p;
+                    self.method(body, p, method, &path.parts[1], &args, e.span)
+                }
+                _ => {
+                    let d = scope::unknown(&path.parts[0], "type parameter", body.type_params.iter().map(|t| t.name.as_str()));
+                    Err(self.report(d))
+                }
+            },
+            ["from_bits"] => self.from_bits(body, &args, e.span, want),
+            ["differing"] => self.differing(body, &args, e.span),
+            [name] => match BUILTINS.iter().find(|b| b.0 == *name) {
+                Some((_, prim, arity)) => self.builtin(body, (*prim, *arity, name), &args, e.span, want),
+                None => self.pure_call(body, &path.parts[0], &args, e.span),
+            },
+            _ => Err(self.report(Diagnostic::error(codes::UNKNOWN_NAME, path.span, format!("there is no function `{}`", path.text())))),
+        }
+    }
+
+    fn arity(&mut self, name: &str, wanted: usize, given: usize, span: Span) -> Done<()> {
+        if wanted == given {
+            return Ok(());
+        }
+        let d = Diagnostic::error(codes::ARITY, span, format!("`{name}` takes {wanted} argument{}, and {given} are given", if wanted == 1 { "" } else { "s" }))
+            .note("an argument that is more than a name or a literal needs parentheses");
+        Err(self.report(d))
+    }
+
+    fn builtin(&mut self, body: &mut Body, (prim, arity, name): (Prim, usize, &str), args: &[&Expr], span: Span, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        self.arity(name, arity, args.len(), span)?;
+        let (first, rest) = if prim == Prim::Select { args.split_at(1) } else { (&[][..], args) };
+        let mut trees = Vec::new();
+        for a in first {
+            trees.push(self.word_of(body, a, &Ty::Elem(Elem::Bool))?);
+        }
+        let wanted = if prim == Prim::ToBits { None } else { want };
+        let (operands, ty) = self.operands(body, rest, wanted)?;
+        trees.extend(operands);
+        let result = match (prim, &ty) {
+            (Prim::ToBits, Ty::Elem(Elem::F64)) => Ty::Elem(Elem::U64),
+            (Prim::ToBits, Ty::Elem(Elem::F32)) => Ty::Elem(Elem::U32),
+            (Prim::ToBits, Ty::Elem(Elem::F16 | Elem::BF16)) => Ty::Elem(Elem::U16),
+            (Prim::Fma | Prim::Sqrt, Ty::Elem(Elem::F32 | Elem::F64)) | (Prim::Select, _) => ty.clone(),
+            (Prim::Max | Prim::Min | Prim::Abs, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => ty.clone(),
+            _ => {
+                let text = self.ty_text(body, &ty);
+                return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("`{name}` does not compute on {text}"))));
+            }
+        };
+        Ok((Tree::Op(Op::Prim(prim), trees), result))
+    }
+
+    /// Operands of one type: the first that is not a bare literal decides.
+    fn operands(&mut self, body: &mut Body, args: &[&Expr], want: Option<&Ty>) -> Done<(Vec<Tree>, Ty)> {
+        let decides = args.iter().position(|a| !is_literal(a)).unwrap_or(0);
+        let Some(first) = args.get(decides) else { return Err(Reported) };
+        let (tree, ty) = self.word(body, first, want)?;
+        let mut trees = Vec::new();
+        for (i, a) in args.iter().enumerate() {
+            trees.push(if i == decides { tree.clone() } else { self.word_of(body, a, &ty)? });
+        }
+        Ok((trees, ty))
+    }
+
+    fn constant_of(&mut self, what: &str, name: &Ident, span: Span, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        let (elem, bits) = match (want, what) {
+            (Some(Ty::Elem(Elem::F64)), "infinity") => (Elem::F64, f64::INFINITY.to_bits()),
+            (Some(Ty::Elem(Elem::F64)), "nan") => (Elem::F64, 0x7FF8_0000_0000_0000),
+            (Some(Ty::Elem(Elem::F64)), "lowest") => (Elem::F64, f64::MIN.to_bits()),
+            (Some(Ty::Elem(Elem::F32)), "infinity") => (Elem::F32, u64::from(f32::INFINITY.to_bits())),
+            (Some(Ty::Elem(Elem::F32)), "nan") => (Elem::F32, 0x7FC0_0000),
+            (Some(Ty::Elem(Elem::F32)), "lowest") => (Elem::F32, u64::from(f32::MIN.to_bits())),
+            (_, "infinity" | "nan" | "lowest") => {
+                let d = Diagnostic::error(codes::LITERAL, span, format!("`Num.{what} ()` takes a float type from its place, and finds none"));
+                return Err(self.report(d));
+            }
+            _ => {
+                let d = scope::unknown(name, "constant of `Num`", ["infinity", "nan", "lowest"].into_iter());
+                return Err(self.report(d));
+            }
+        };
+        Ok((Tree::Lit(Lit { elem, bits }), Ty::Elem(elem)))
+    }
+
+    fn method(&mut self, body: &mut Body, p: cachet_core::ir::TypeParam, method: &str, name: &Ident, args: &[&Expr], span: Span) -> Done<(Tree, Ty)> {
+        let info = &body.type_params[p.index()];
+        let interface = &self.module.program.interfaces[info.interface as usize];
+        let found = interface.methods.iter().enumerate().find(|(_, m)| m.0 == method).map(|(i, m)| (i as u32, m.1 as usize));
+        let Some((m, arity)) = found else {
+            let known: Vec<String> = interface.methods.iter().map(|m| m.0.clone()).collect();
+            let d = scope::unknown(name, &format!("operation of {}", interface.name), known.iter().map(String::as_str));
+            return Err(self.report(d));
+        };
+        self.arity(method, arity, args.len(), span)?;
+        let ty = Ty::Abstract(p);
+        let mut trees = Vec::new();
+        for a in args {
+            trees.push(self.word_of(body, a, &ty)?);
+        }
+        Ok((Tree::Op(Op::Method(p, m), trees), ty))
+    }
+
+    fn from_bits(&mut self, body: &mut Body, args: &[&Expr], span: Span, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        self.arity("from_bits", 1, args.len(), span)?;
+        let Some(Ty::Elem(to)) = want.filter(|t| matches!(t, Ty::Elem(e) if e.is_float())) else {
+            let d = Diagnostic::error(codes::LITERAL, span, "`from_bits` takes a float type from its place, and finds none");
+            return Err(self.report(d));
+        };
+        let (tree, ty) = self.word(body, args[0], None)?;
+        match ty {
+            Ty::Elem(e) if !e.is_float() && e != Elem::Bool && e.bytes() == to.bytes() => {
+                Ok((Tree::Op(Op::Prim(Prim::FromBits(*to)), vec![tree]), Ty::Elem(*to)))
+            }
+            _ => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{to} is made from an integer of the same width")))),
+        }
+    }
+
+    fn differing(&mut self, body: &mut Body, args: &[&Expr], span: Span) -> Done<(Tree, Ty)> {
+        self.arity("differing", 2, args.len(), span)?;
+        let mut buffers = Vec::new();
+        for a in args {
+            let Some(name) = a.as_ident() else {
+                return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, a.span, "`differing` compares two arrays by name")));
+            };
+            buffers.push(self.buffer(body, name)?);
+        }
+        let info = |b: &Buffer| (&body.buffers[b.index()].elem, body.buffers[b.index()].extents.len());
+        if info(&buffers[0]) != info(&buffers[1]) {
+            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "`differing` compares two arrays of one type and rank")));
+        }
+        Ok((Tree::Differing(buffers[0], buffers[1]), Ty::Elem(Elem::I64)))
+    }
+
+    fn pure_call(&mut self, body: &mut Body, name: &Ident, args: &[&Expr], span: Span) -> Done<(Tree, Ty)> {
+        let found = self.scope.find(body.unit, &name.name);
+        if found.is_some_and(|r| self.refused.contains(&r)) {
+            return Err(Reported);
+        }
+        let Some(pure) = found.and_then(|r| self.pures.get(&r)).copied() else {
+            let d = match found {
+                Some(r) => Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is {}, and has no value", name.name, self.item(r))),
+                None => {
+                    let known: Vec<String> = BUILTINS.iter().map(|b| b.0.to_string()).chain(self.scope.names(body.unit).map(String::from)).collect();
+                    scope::unknown(name, "function", known.iter().map(String::as_str))
+                }
+            };
+            return Err(self.report(d));
+        };
+        let info = &self.module.program.pures[pure.index()];
+        let params: Vec<Ty> = info.params.iter().map(|p| info.locals[p.index()].ty.clone()).collect();
+        let result = info.result.clone();
+        self.arity(&name.name, params.len(), args.len(), span)?;
+        let mut trees = Vec::new();
+        for (a, ty) in args.iter().zip(&params) {
+            trees.push(self.word_of(body, a, ty)?);
+        }
+        Ok((Tree::Apply(pure, trees), result))
+    }
+
+    fn unary(&mut self, body: &mut Body, op: UnaryOp, operand: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        match op {
+            UnaryOp::Not => {
+                let t = self.word_of(body, operand, &Ty::Elem(Elem::Bool))?;
+                Ok((Tree::Op(Op::Prim(Prim::Not), vec![t]), Ty::Elem(Elem::Bool)))
+            }
+            UnaryOp::Neg => {
+                let (t, ty) = self.word(body, operand, want)?;
+                // The sign of a literal constant such as infinity is its own.
+                match (&t, &ty) {
+                    (Tree::Lit(l), Ty::Elem(Elem::F32)) if !f32::from_bits(l.bits as u32).is_nan() => {
+                        Ok((Tree::Lit(Lit { bits: l.bits ^ 0x8000_0000, ..*l }), ty))
+                    }
+                    (Tree::Lit(l), Ty::Elem(Elem::F64)) if !f64::from_bits(l.bits).is_nan() => {
+                        Ok((Tree::Lit(Lit { bits: l.bits ^ (1 << 63), ..*l }), ty))
+                    }
+                    (_, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => Ok((Tree::Op(Op::Prim(Prim::Neg), vec![t]), ty)),
+                    _ => {
+                        let text = self.ty_text(body, &ty);
+                        Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, operand.span, format!("{text} has no negation"))))
+                    }
+                }
+            }
+        }
+    }
+
+    fn binary(&mut self, body: &mut Body, op: BinaryOp, lhs: &Expr, rhs: &Expr, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        if e.looks_like_negative_argument() && lhs.as_ident().is_some_and(|n| body.find(&n.name).is_none()) {
+            let d = Diagnostic::error(codes::SYNTAX, e.span, "a negative literal as an argument needs parentheses");
+            return Err(self.report(d.help("write `f (-1.0)`")));
+        }
+        let bool_ty = Ty::Elem(Elem::Bool);
+        match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
+                let (mut trees, ty) = self.operands(body, &[lhs, rhs], want)?;
+                let op = self.arithmetic(body, op, &ty, e.span)?;
+                let (b, a) = (trees.pop(), trees.pop());
+                Ok((Tree::Op(op, a.into_iter().chain(b).collect()), ty))
+            }
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+                let (mut trees, ty) = self.operands(body, &[lhs, rhs], None)?;
+                if matches!(ty, Ty::Abstract(_) | Ty::Tuple(_)) {
+                    let text = self.ty_text(body, &ty);
+                    return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("{text} cannot be compared"))));
+                }
+                if matches!(op, BinaryOp::Gt | BinaryOp::Ge) {
+                    trees.reverse();
+                }
+                let prim = match op {
+                    BinaryOp::Lt | BinaryOp::Gt => Prim::Lt,
+                    BinaryOp::Le | BinaryOp::Ge => Prim::Le,
+                    _ => Prim::Eq,
+                };
+                let tree = Tree::Op(Op::Prim(prim), trees);
+                let tree = if op == BinaryOp::Ne { Tree::Op(Op::Prim(Prim::Not), vec![tree]) } else { tree };
+                Ok((tree, bool_ty))
+            }
+            BinaryOp::And | BinaryOp::Or => {
+                let (a, b) = (self.word_of(body, lhs, &bool_ty)?, self.word_of(body, rhs, &bool_ty)?);
+                let prim = if op == BinaryOp::And { Prim::And } else { Prim::Or };
+                Ok((Tree::Op(Op::Prim(prim), vec![a, b]), bool_ty))
+            }
+            BinaryOp::Rem => Err(self.report(Diagnostic::not_built(e.span, "remainders of words"))),
+        }
+    }
+
+    /// What an operator means on a type.
+    pub(crate) fn arithmetic(&mut self, body: &Body, op: BinaryOp, ty: &Ty, span: Span) -> Done<Op> {
+        let prim = match op {
+            BinaryOp::Add => Prim::Add,
+            BinaryOp::Sub => Prim::Sub,
+            BinaryOp::Mul => Prim::Mul,
+            _ => Prim::Div,
+        };
+        match ty {
+            Ty::Elem(Elem::F32 | Elem::F64) => Ok(Op::Prim(prim)),
+            Ty::Elem(e @ (Elem::F16 | Elem::BF16 | Elem::Bool)) => {
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{e} has no arithmetic of its own"))))
+            }
+            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(span, "arithmetic on integer words: it needs a proof that nothing overflows"))),
+            Ty::Abstract(p) => {
+                let name = match op {
+                    BinaryOp::Add => "add",
+                    BinaryOp::Mul => "mul",
+                    _ => {
+                        let text = self.ty_text(body, ty);
+                        let d = Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no `{}`", op.text()));
+                        return Err(self.report(d.note("a semiring has `+` and `*` only")));
+                    }
+                };
+                let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
+                match interface.methods.iter().position(|m| m.0 == name) {
+                    Some(m) => Ok(Op::Method(*p, m as u32)),
+                    None => {
+                        let message = format!("the interface {} has no operation `{name}`", interface.name);
+                        Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, message)))
+                    }
+                }
+            }
+            Ty::Tuple(_) => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "several words have no arithmetic"))),
+        }
+    }
+
+    fn cast(&mut self, body: &mut Body, value: &Expr, ty: &Type) -> Done<(Tree, Ty)> {
+        let Ty::Elem(to) = self.word_type(body, ty)? else {
+            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, ty.span, "only element types can be converted to")));
+        };
+        if self.is_index(body, value) {
+            if to == Elem::Bool || matches!(to, Elem::F16 | Elem::BF16) {
+                return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, value.span, format!("an index does not become {to}"))));
+            }
+            let ix = self.ix(body, value)?;
+            return Ok((Tree::Index(ix, to), Ty::Elem(to)));
+        }
+        let (tree, from) = self.word(body, value, None)?;
+        match from {
+            Ty::Elem(_) => Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to))),
+            Ty::Abstract(_) | Ty::Tuple(_) => {
+                let text = self.ty_text(body, &from);
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, value.span, format!("{text} cannot be converted"))))
+            }
+        }
+    }
+
+    /// `f32`, `S.Value`.
+    pub(crate) fn word_type(&mut self, body: &Body, ty: &Type) -> Done<Ty> {
+        let TypeKind::Named { path, args } = &ty.kind else {
+            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, ty.span, "the type of one word is wanted here")));
+        };
+        let names: Vec<&str> = path.parts.iter().map(|p| p.name.as_str()).collect();
+        match (names.as_slice(), args.is_empty()) {
+            (["Vec"], _) => Err(self.report(Diagnostic::not_built(ty.span, "vectors"))),
+            ([param, "Value"], true) => match body.find(param) {
+                Some(Meaning::TypeParam(p)) => Ok(Ty::Abstract(*p)),
+                _ => {
+                    let d = scope::unknown(&path.parts[0], "type parameter", body.type_params.iter().map(|t| t.name.as_str()));
+                    Err(self.report(d))
+                }
+            },
+            ([name], true) => match elem(name) {
+                Some(e) => Ok(Ty::Elem(e)),
+                None => {
+                    let d = match self.scope.find(body.unit, name) {
+                        Some(r) if self.item(r) == "a record" => Diagnostic::not_built(ty.span, "records"),
+                        _ => scope::unknown(&path.parts[0], "type", ELEMS.iter().map(|e| e.0)),
+                    };
+                    Err(self.report(d))
+                }
+            },
+            _ => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, ty.span, format!("`{}` is not the type of a word", path.text())))),
+        }
+    }
+
+    fn choice(&mut self, body: &mut Body, cond: &Expr, then: &Expr, els: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        let by_index = self.is_guard(body, cond);
+        let guard = if by_index { Some(self.guard(body, cond)?) } else { None };
+        let data = if by_index { None } else { Some(self.word_of(body, cond, &Ty::Elem(Elem::Bool))?) };
+        let (mut sides, ty) = self.operands(body, &[then, els], want)?;
+        let (b, a) = (sides.pop(), sides.pop());
+        match (guard, data, a, b) {
+            (Some(g), _, Some(a), Some(b)) => Ok((Tree::If(g, Box::new(a), Box::new(b)), ty)),
+            (None, Some(c), Some(a), Some(b)) => Ok((Tree::Op(Op::Prim(Prim::Select), vec![c, a, b]), ty)),
+            _ => Err(Reported),
+        }
+    }
+
+    /// `let`s before a value.
+    fn lets(&mut self, body: &mut Body, stmts: &[cachet_syntax::ast::Stmt], value: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        if body.values.is_some() {
+            return Err(self.report(Diagnostic::not_built(value.span, "`let` in an equation")));
+        }
+        let depth = body.names.len();
+        let mut bound = Vec::new();
+        for s in stmts {
+            let StmtKind::Let { name, ty, value } = &s.kind else {
+                return Err(self.report(Diagnostic::error(codes::SYNTAX, s.span, "only `let` may stand before a value")));
+            };
+            let want = ty.as_ref().map(|t| self.word_type(body, t)).transpose()?;
+            let (tree, ty) = self.word(body, value, want.as_ref())?;
+            let local = body.add_local(&name.name, ty, false);
+            body.bind(name, Meaning::Local(local));
+            bound.push((local, tree));
+        }
+        let (tree, ty) = self.word(body, value, want)?;
+        body.names.truncate(depth);
+        let tree = bound.into_iter().rev().fold(tree, |inner, (l, w)| Tree::Let(l, Box::new(w), Box::new(inner)));
+        Ok((tree, ty))
+    }
+
+    fn fold(&mut self, body: &mut Body, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        let ExprKind::Fold { var, domain, from, acc, acc_ty, body: next } = &e.kind else { return Err(Reported) };
+        if body.values.is_some() {
+            return Err(self.report(Diagnostic::error(codes::SYNTAX, e.span, "an equation says `sum`; a `fold` is a function's")));
+        }
+        let annotated = acc_ty.as_ref().map(|t| self.word_type(body, t)).transpose()?;
+        let (init, ty) = match annotated {
+            Some(ty) => (self.word_of(body, from, &ty)?, ty),
+            None => self.word(body, from, want)?,
+        };
+        let domain = self.domain(body, domain)?;
+        let depth = body.names.len();
+        let v = self.loop_var(body, var, &domain);
+        let local = body.add_local(&acc.name, ty.clone(), false);
+        body.bind(acc, Meaning::Local(local));
+        let next = self.word_of(body, next, &ty);
+        body.names.truncate(depth);
+        let fold = FoldTree { var: v, domain, acc: local, init, body: next?, span: At(e.span) };
+        Ok((Tree::Fold(Box::new(fold)), ty))
+    }
+}
+
+/// The element types by name.
+pub(crate) const ELEMS: &[(&str, Elem)] = &[
+    ("f64", Elem::F64),
+    ("f32", Elem::F32),
+    ("f16", Elem::F16),
+    ("bf16", Elem::BF16),
+    ("i64", Elem::I64),
+    ("i32", Elem::I32),
+    ("i16", Elem::I16),
+    ("i8", Elem::I8),
+    ("u64", Elem::U64),
+    ("u32", Elem::U32),
+    ("u16", Elem::U16),
+    ("u8", Elem::U8),
+    ("bool", Elem::Bool),
+];
+
+fn elem(name: &str) -> Option<Elem> {
+    ELEMS.iter().find(|e| e.0 == name).map(|e| e.1)
+}
+
+/// Whether an expression has no type of its own.
+fn is_literal(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Float(_) | ExprKind::Int(_) => true,
+        ExprKind::Unary { op: UnaryOp::Neg, operand } => is_literal(operand),
+        ExprKind::Apply { head, .. } => head.to_path().is_some_and(|p| p.parts.len() == 2 && p.parts[0].name == "Num"),
+        ExprKind::If { then, els, .. } => is_literal(then) && is_literal(els),
+        _ => false,
+    }
+}

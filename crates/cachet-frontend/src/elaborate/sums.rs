@@ -1,0 +1,179 @@
+//! `sum` and `reduce` of an equation.
+
+use super::{Body, Done, Meaning, Reported, World};
+use crate::tree::{SumTree, Tree};
+use cachet_core::equations::Combine;
+use cachet_core::ir::{At, Elem, Guard, Lit, Op, Prim, Ty, Var, VarKind};
+use cachet_source::{Diagnostic, Span, codes};
+use cachet_syntax::ast::{Binder, BinaryOp, Expr, ExprKind, Type, TypeKind};
+
+/// What a chain is made of.
+struct Algebra {
+    zero: Tree,
+    add: Combine,
+    mul_add: Option<(Op, Op)>,
+}
+
+impl World<'_> {
+    /// A `sum` or `reduce`.
+    pub(crate) fn sum(&mut self, body: &mut Body, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        if body.values.is_none() {
+            return Err(self.report(
+                Diagnostic::error(codes::SYNTAX, e.span, "a `sum` stands in a contraction's equation; a function says `fold`"),
+            ));
+        }
+        let (binders, term, monoid, reassoc) = match &e.kind {
+            ExprKind::Sum { reassoc, binders, body } => (binders, body, None, reassoc),
+            ExprKind::Reduce { reassoc, monoid, binders, body } => (binders, body, Some(monoid), reassoc),
+            _ => return Err(Reported),
+        };
+        body.sums += 1;
+        let depth = body.names.len();
+        let bound = self.binders(body, binders)?;
+        let result = self.chain(body, bound, term, monoid, reassoc.is_some(), e.span, want);
+        body.names.truncate(depth);
+        result
+    }
+
+    /// Binds the summed indices; a range that is given is noted as a use of the index.
+    fn binders(&mut self, body: &mut Body, binders: &[Binder]) -> Done<Vec<(Var, Option<Guard>)>> {
+        let mut out = Vec::new();
+        for b in binders {
+            if let Some(Meaning::Var(_)) = body.find(&b.name.name) {
+                let d = Diagnostic::error(codes::SUMMED_ON_LEFT, b.name.span, format!("`{}` is summed, and is an index already", b.name.name))
+                    .note("an index on the left of an equation names an element; a summed one is gone by then")
+                    .help("give the sum another index, or leave this one out on the left");
+                return Err(self.report(d));
+            }
+            let var = body.add_var(&b.name.name, VarKind::Index);
+            if let Some((lo, hi)) = &b.range {
+                let (lo, hi) = (self.ix(body, lo)?, self.ix(body, hi)?);
+                body.given.insert(var, cachet_core::ir::Domain::Range { lo, hi });
+            }
+            body.bind(&b.name, Meaning::Var(var));
+            let guard = b.guard.as_ref().map(|g| self.guard(body, g)).transpose()?;
+            out.push((var, guard));
+        }
+        Ok(out)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one caller, and each is a different part of the sum")]
+    fn chain(
+        &mut self,
+        body: &mut Body,
+        binders: Vec<(Var, Option<Guard>)>,
+        term: &Expr,
+        monoid: Option<&Type>,
+        regroup: bool,
+        span: Span,
+        want: Option<&Ty>,
+    ) -> Done<(Tree, Ty)> {
+        let (algebra, tree, ty) = match monoid {
+            None => {
+                let (tree, ty) = self.word(body, term, want)?;
+                (self.plus_times(body, &ty, term, span)?, tree, ty)
+            }
+            Some(m) => {
+                let (algebra, ty) = self.monoid(body, m)?;
+                let tree = self.word_of(body, term, &ty)?;
+                (algebra, tree, ty)
+            }
+        };
+        let sum = SumTree {
+            binders,
+            zero: algebra.zero,
+            add: algebra.add,
+            mul_add: algebra.mul_add,
+            body: tree,
+            ty: ty.clone(),
+            regroup,
+            span: At(span),
+        };
+        Ok((Tree::Sum(Box::new(sum)), ty))
+    }
+
+    /// The additions and products of a type: a float's own, or those of a type parameter.
+    fn plus_times(&mut self, body: &Body, ty: &Ty, term: &Expr, span: Span) -> Done<Algebra> {
+        // A product at the top is written as one: `a * b`, also in parentheses.
+        let product = matches!(&term.kind, ExprKind::Binary { op: BinaryOp::Mul, .. });
+        match ty {
+            Ty::Elem(e @ (Elem::F32 | Elem::F64)) => {
+                let bits = if *e == Elem::F64 { 1 << 63 } else { 0x8000_0000 };
+                Ok(Algebra {
+                    zero: Tree::Lit(Lit { elem: *e, bits }),
+                    add: Combine::Op(Op::Prim(Prim::Add)),
+                    mul_add: product.then_some((Op::Prim(Prim::Fma), Op::Prim(Prim::Mul))),
+                })
+            }
+            Ty::Elem(Elem::F16 | Elem::BF16 | Elem::Bool) | Ty::Tuple(_) => {
+                let text = self.ty_text(body, ty);
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no sum"))))
+            }
+            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(span, "sums of integers: they need a proof that nothing overflows"))),
+            Ty::Abstract(p) => {
+                let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
+                let method = |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| Op::Method(*p, m as u32));
+                match (method("zero"), method("add"), method("mul"), method("mul_add")) {
+                    (Some(zero), Some(add), Some(mul), Some(mul_add)) => Ok(Algebra {
+                        zero: Tree::Op(zero, vec![]),
+                        add: Combine::Op(add),
+                        mul_add: product.then_some((mul_add, mul)),
+                    }),
+                    _ => {
+                        let message = format!("the interface {} has no sum: it needs zero, add, mul and mul_add", interface.name);
+                        Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, message)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// A monoid's implementation: its empty value and what combines two.
+    fn monoid(&mut self, body: &Body, ty: &Type) -> Done<(Algebra, Ty)> {
+        let name = self.impl_name(ty)?;
+        let Some(id) = self.implementation(body.unit, &name) else {
+            let known = self.implementations(body.unit);
+            let mut d = Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
+            d = match crate::scope::nearest(&name, known.iter().map(String::as_str)) {
+                Some(near) => d.help(format!("did you mean `{near}`?")),
+                None => d.help("the library's are imported with `import \"cachet:monoid\"`"),
+            };
+            return Err(self.report(d));
+        };
+        let imp = self.module.program.impls[id.index()].clone();
+        let interface = &self.module.program.interfaces[imp.interface as usize];
+        let method = |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| imp.methods[m]);
+        match (method("empty"), method("combine")) {
+            (Some(empty), Some(combine)) => {
+                let zero = Tree::Apply(empty, vec![]);
+                Ok((Algebra { zero, add: Combine::Apply(combine), mul_add: None }, imp.value))
+            }
+            _ => {
+                let message = format!("{name} implements {}, and a reduction needs a Monoid", interface.name);
+                Err(self.report(Diagnostic::error(codes::BINDING, ty.span, message)))
+            }
+        }
+    }
+
+    /// `PlusTimes f32`: the name that an implementation is written with.
+    pub(crate) fn impl_name(&mut self, ty: &Type) -> Done<String> {
+        let TypeKind::Named { path, args } = &ty.kind else {
+            return Err(self.report(Diagnostic::error(codes::BINDING, ty.span, "the name of an implementation is wanted here")));
+        };
+        let mut out = path.text();
+        for a in args {
+            out.push(' ');
+            match a {
+                cachet_syntax::ast::TypeArg::Type(t) => match t.as_path() {
+                    Some(p) => out.push_str(&p.text()),
+                    None => return Err(self.report(Diagnostic::not_built(t.span, "implementations for arrays and vectors"))),
+                },
+                cachet_syntax::ast::TypeArg::Size(e) => match &e.kind {
+                    ExprKind::Int(n) => out.push_str(&n.to_string()),
+                    _ => return Err(self.report(Diagnostic::not_built(e.span, "sizes in the name of an implementation"))),
+                },
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,181 @@
+//! Heads: type parameters, parameters, implicit sizes, clauses.
+
+use crate::elaborate::{Body, Done, Meaning, World};
+use cachet_core::ir::{At, Buffer, BufferInfo, Device, Guard, Ix, Layout, Level, Role, Strides, TypeParam, TypeParamInfo, VarKind};
+use cachet_source::{Diagnostic, codes};
+use cachet_syntax::ast::{Clause, ClauseKind, Expr, ExprKind, Mode, Param, ParamType, Requirement, TypeKind};
+
+/// What clauses say.
+#[derive(Default)]
+pub(crate) struct Clauses {
+    pub requires: Vec<Guard>,
+    pub produces: Vec<Buffer>,
+    pub scratch: Vec<Buffer>,
+}
+
+impl World<'_> {
+    /// `{S : Semiring}`.
+    pub(crate) fn type_params(&mut self, body: &mut Body, params: &[cachet_syntax::ast::TypeParam]) -> Done<()> {
+        for p in params {
+            if matches!(p.bound.name.as_str(), "Nat" | "Type") {
+                return Err(self.report(Diagnostic::not_built(p.span, format!("type parameters of kind {}", p.bound.name))));
+            }
+            let found = self.scope.find(body.unit, &p.bound.name);
+            let Some(interface) = found.and_then(|r| self.interfaces.get(&r)).copied() else {
+                if found.is_some_and(|r| self.refused.contains(&r)) {
+                    return Err(crate::elaborate::Reported);
+                }
+                let known: Vec<String> = self.module.program.interfaces.iter().map(|i| i.name.clone()).collect();
+                let mut d = crate::scope::unknown(&p.bound, "interface", known.iter().map(String::as_str));
+                if p.bound.name == "Semiring" || p.bound.name == "Monoid" {
+                    d = d.help("it comes with `import \"cachet:monoid\"`");
+                }
+                return Err(self.report(d));
+            };
+            body.type_params.push(TypeParamInfo { name: p.name.name.clone(), interface });
+            let id = TypeParam(body.type_params.len() as u32 - 1);
+            body.bind(&p.name, Meaning::TypeParam(id));
+        }
+        Ok(())
+    }
+
+    /// One parameter: sizes it names for the first time become size parameters.
+    pub(crate) fn param(&mut self, body: &mut Body, p: &Param, role: Role) -> Done<Buffer> {
+        self.buffer_of(body, &p.name, &p.ty, role, true)
+    }
+
+    /// A parameter or an allocation.
+    pub(crate) fn buffer_of(&mut self, body: &mut Body, name: &cachet_syntax::ast::Ident, ty: &ParamType, role: Role, sizes: bool) -> Done<Buffer> {
+        if let Some(l) = &ty.layout {
+            return Err(self.report(Diagnostic::not_built(l.span, "layouts other than row after row")));
+        }
+        if let Some(l) = &ty.level
+            && l.name != "DRAM"
+        {
+            return Err(self.report(Diagnostic::not_built(l.span, format!("keeping an array at {}", l.name))));
+        }
+        let TypeKind::Array { element, extents } = &ty.ty.kind else {
+            let d = Diagnostic::error(codes::TYPE_MISMATCH, ty.ty.span, format!("`{}` is an array: `[f32; M, N]`", name.name));
+            return Err(self.report(d));
+        };
+        if body.find(&name.name).is_some() {
+            return Err(self.report(Diagnostic::error(codes::DUPLICATE_NAME, name.span, format!("`{}` is defined already", name.name))));
+        }
+        if sizes {
+            for e in extents {
+                self.bind_sizes(body, e);
+            }
+        }
+        let elem = self.word_type(body, element)?;
+        let mut all = Vec::new();
+        for e in extents {
+            match self.ix(body, e)? {
+                Ix::Lit(n) if n < 0 => return Err(self.report(Diagnostic::error(codes::SIZE, e.span, "an extent is at least 0"))),
+                Ix::Lit(n) if n > cachet_core::ir::MAX_DIM => {
+                    return Err(self.report(Diagnostic::error(codes::LIMIT, e.span, "an extent is at most 2^40")));
+                }
+                ix => all.push(ix),
+            }
+        }
+        body.buffers.push(BufferInfo {
+            name: name.name.clone(),
+            elem,
+            extents: all,
+            layout: Layout::RowMajor,
+            strides: Strides::Contiguous,
+            level: Level { name: "DRAM".into(), device: Device::HOST },
+            role,
+            span: At(name.span),
+        });
+        let buffer = Buffer(body.buffers.len() as u32 - 1);
+        body.bind(name, Meaning::Buffer(buffer));
+        Ok(buffer)
+    }
+
+    /// A bare name that nothing defines is a size parameter; its first occurrence binds it.
+    fn bind_sizes(&mut self, body: &mut Body, e: &Expr) {
+        if let ExprKind::Name(n) = &e.kind {
+            let constant = self.scope.find(body.unit, &n.name).is_some_and(|r| self.consts.contains_key(&r));
+            if body.find(&n.name).is_none() && !constant {
+                let v = body.add_var(&n.name, VarKind::Size);
+                body.sizes.push(v);
+                body.bind(n, Meaning::Var(v));
+            }
+        }
+    }
+
+    /// Sizes that are bound later may be used in the extents of earlier parameters, so all bare ones are bound first.
+    pub(crate) fn bind_all_sizes(&mut self, body: &mut Body, params: &[&Param]) {
+        for p in params {
+            if let TypeKind::Array { extents, .. } = &p.ty.ty.kind {
+                for e in extents {
+                    self.bind_sizes(body, e);
+                }
+            }
+        }
+    }
+
+    /// The role of a parameter and whether it is an output.
+    pub(crate) fn mode(&mut self, p: &Param) -> Done<(Role, bool)> {
+        match p.mode {
+            Some(Mode::Reads) => Ok((Role::Reads, false)),
+            Some(Mode::Mut) => Ok((Role::Mut, false)),
+            Some(Mode::Out) => Ok((Role::Mut, true)),
+            None => {
+                let d = Diagnostic::error(codes::MODE, p.span, format!("say what happens to `{}`: `reads`, `mut` or `out`", p.name.name));
+                Err(self.report(d))
+            }
+        }
+    }
+
+    /// Clauses.
+    pub(crate) fn clauses(&mut self, body: &Body, clauses: &[Clause]) -> Done<Clauses> {
+        let mut out = Clauses::default();
+        for c in clauses {
+            match &c.kind {
+                ClauseKind::Requires(all) => {
+                    for r in all {
+                        match r {
+                            Requirement::Condition(e) => out.requires.extend(conjuncts(self.guard(body, e)?)),
+                            // `mut` without `produces` or `scratch` is initialised on entry as it is.
+                            Requirement::Init(name) => {
+                                self.buffer(body, name)?;
+                            }
+                        }
+                    }
+                }
+                ClauseKind::Produces(names) => {
+                    for n in names {
+                        out.produces.push(self.buffer(body, n)?);
+                    }
+                }
+                ClauseKind::Scratch(names) => {
+                    for n in names {
+                        out.scratch.push(self.buffer(body, n)?);
+                    }
+                }
+                ClauseKind::WorkingSet(_) => return Err(self.report(Diagnostic::not_built(c.span, "`working_set`"))),
+                ClauseKind::Movement(_) => return Err(self.report(Diagnostic::not_built(c.span, "`movement`"))),
+            }
+        }
+        for b in out.produces.iter().chain(&out.scratch) {
+            if body.buffers[b.index()].role != Role::Mut {
+                let info = &body.buffers[b.index()];
+                let d = Diagnostic::error(codes::MODE, info.span.0, format!("`{}` is read only, so it cannot be an output or scratch", info.name));
+                return Err(self.report(d));
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn conjuncts(g: Guard) -> Vec<Guard> {
+    match g {
+        Guard::And(a, b) => {
+            let mut out = conjuncts(*a);
+            out.extend(conjuncts(*b));
+            out
+        }
+        g => vec![g],
+    }
+}

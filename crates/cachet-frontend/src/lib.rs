@@ -1,0 +1,63 @@
+//! From files to a typed module: the only room that sees both the surface and the core.
+//!
+//! | phase | file |
+//! | --- | --- |
+//! | files and their imports | `imports` |
+//! | which name means what | `scope` |
+//! | interfaces, implementations, pure functions | `algebra` |
+//! | parameters, sizes, clauses | `head` |
+//! | expressions, typed | `tree`, `elaborate` |
+//! | contractions to equations, and to their plain nest | `contractions`, `contraction_to_loops` |
+//! | functions by hand, and `main` | `functions` |
+//! | step definitions to patterns | `steps` |
+//! | schedules, schedule functions expanded | `schedules` |
+//!
+//! What parses and has no meaning yet is refused with *not built yet*, and only the item that contains it. A refused
+//! item does not hide the next; what depends on it is left out silently, for the reason is already given.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
+
+mod algebra;
+mod calls;
+mod statements;
+mod contraction_to_loops;
+mod contractions;
+mod elaborate;
+mod functions;
+mod head;
+mod imports;
+mod schedules;
+mod scope;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use cachet_core::script::Module;
+use cachet_source::{Diagnostic, Sources};
+use std::path::{Path, PathBuf};
+
+pub use imports::MAX_IMPORT_DEPTH;
+
+/// Where files come from.
+pub trait Files {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>>;
+    /// One name for a file however it is reached, so that a cycle through a link is seen.
+    fn identity(&self, path: &Path) -> PathBuf;
+    /// The files of a library module, `cachet:NAME`: the name that messages print, and the text.
+    fn library(&self, name: &str) -> Option<Vec<(&'static str, &'static str)>>;
+}
+
+/// Reads a root file and everything it imports, and elaborates it. Problems are given in the order of the phases; the
+/// module has every item that was not refused.
+pub fn load(root: &str, files: &dyn Files, sources: &mut Sources) -> (Option<Module>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let Some(loaded) = imports::read(root, files, sources, &mut diagnostics) else { return (None, diagnostics) };
+    let scope = scope::Scope::new(&loaded, &mut diagnostics);
+    let module = elaborate::module(&loaded, &scope, &mut diagnostics);
+    (Some(module), diagnostics)
+}

@@ -1,0 +1,309 @@
+//! Schedules: the function they make, and their steps with schedule functions expanded.
+
+use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::scope::{self, ItemRef};
+use cachet_core::instance::derive;
+use cachet_core::ir::{Binding, FunId, Ix};
+use cachet_core::script::{Script, StepArg, StepCall};
+use cachet_source::{Diagnostic, Span, codes};
+use cachet_syntax::ast::{self, Item, StepKind, StepParam, TargItem};
+use std::collections::BTreeMap;
+
+/// How deep calls of schedule functions may nest.
+const MAX_CALLS: usize = 64;
+/// How many steps a schedule may have once everything is expanded.
+const MAX_STEPS: usize = 10_000;
+
+/// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
+pub(crate) fn reserve(world: &mut World<'_>, r: ItemRef) -> Done<()> {
+    let mut chain = Vec::new();
+    reserve_after(world, r, &mut chain)
+}
+
+fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) -> Done<()> {
+    let loaded = world.loaded;
+    let Item::Schedule(s) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
+    if world.funs.contains_key(&r) {
+        return Ok(());
+    }
+    if chain.contains(&r) {
+        let d = Diagnostic::error(codes::RECURSION, s.name.span, format!("`{}` continues itself", s.name.name));
+        return Err(world.report(d));
+    }
+    if world.refused.contains(&r) {
+        return Err(Reported);
+    }
+    if let Some(d) = &s.device {
+        return Err(world.report(Diagnostic::not_built(d.span, format!("schedules `on {}`", d.name))));
+    }
+    if let Some(p) = s.params.first() {
+        return Err(world.report(Diagnostic::not_built(p.span, "scratch parameters of schedules")));
+    }
+    if let Some(c) = s.clauses.first() {
+        return Err(world.report(Diagnostic::not_built(c.span, "clauses of schedules")));
+    }
+    let Some(of) = world.scope.find(r.unit, &s.of.name) else {
+        let known: Vec<String> = world.scope.names(r.unit).map(String::from).collect();
+        let d = scope::unknown(&s.of, "contraction, function or schedule", known.iter().map(String::as_str));
+        return Err(world.report(d));
+    };
+    chain.push(r);
+    reserve_after(world, of, chain)?;
+    chain.pop();
+    let Some(id) = world.funs.get(&of).copied() else {
+        if world.refused.contains(&of) {
+            return Err(Reported);
+        }
+        let d = Diagnostic::error(codes::BINDING, s.of.span, format!("`{}` is {}, and cannot be scheduled", s.of.name, world.item(of)));
+        return Err(world.report(d.note("a schedule starts from a contraction, a function over arrays or another schedule")));
+    };
+    let types = bindings(world, r.unit, id, &s.targs, s.of.span)?;
+    let mut fun = derive(&world.module.program, id, &s.name.name, &types);
+    fun.span = cachet_core::ir::At(s.name.span);
+    let made = FunId(world.module.program.funs.len() as u32);
+    world.module.program.funs.push(fun);
+    world.funs.insert(r, made);
+    world.module.scripts.push(Script { name: s.name.name.clone(), fun: made, of: id, types, steps: vec![], span: s.name.span });
+    Ok(())
+}
+
+/// `@(S = PlusTimes f32)` for a schedule: all type parameters or none.
+fn bindings(world: &mut World<'_>, unit: usize, of: FunId, targs: &[ast::Targ], span: Span) -> Done<Vec<Binding>> {
+    let params = world.module.program.funs[of.index()].type_params.clone();
+    let mut given: BTreeMap<String, Binding> = BTreeMap::new();
+    for item in targs.iter().flat_map(|t| &t.items) {
+        let TargItem::Bind { name, value, span } = item else {
+            let d = Diagnostic::error(codes::BINDING, targs[0].span, "a type parameter is bound by its name: `@(S = PlusTimes f32)`");
+            return Err(world.report(d));
+        };
+        let Some(p) = params.iter().find(|p| p.name == name.name) else {
+            let d = scope::unknown(name, "type parameter", params.iter().map(|p| p.name.as_str()));
+            return Err(world.report(d));
+        };
+        let ast::TypeArg::Type(ty) = value else {
+            return Err(world.report(Diagnostic::error(codes::BINDING, *span, "the name of an implementation is wanted here")));
+        };
+        let written = world.impl_name(ty)?;
+        let Some(id) = world.implementation(unit, &written) else {
+            let known = world.implementations(unit);
+            let mut d = Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{written}` here"));
+            if let Some(near) = scope::nearest(&written, known.iter().map(String::as_str)) {
+                d = d.help(format!("did you mean `{near}`?"));
+            }
+            return Err(world.report(d));
+        };
+        let imp = &world.module.program.impls[id.index()];
+        if imp.interface != p.interface {
+            let wanted = &world.module.program.interfaces[p.interface as usize].name;
+            let d = Diagnostic::error(codes::BINDING, ty.span, format!("`{written}` does not implement {wanted}"));
+            return Err(world.report(d));
+        }
+        given.insert(name.name.clone(), Binding::Impl(id));
+    }
+    if given.is_empty() {
+        return Ok(vec![]);
+    }
+    let all: Option<Vec<Binding>> = params.iter().map(|p| given.get(&p.name).copied()).collect();
+    all.ok_or_else(|| world.report(Diagnostic::error(codes::BINDING, span, "bind every type parameter, or none")))
+}
+
+/// Gives every script its steps. A script whose steps cannot be read is left out: its function is refused.
+pub(crate) fn expand_all(world: &mut World<'_>, items: &[ItemRef]) {
+    for r in items {
+        let loaded = world.loaded;
+        match &loaded.units[r.unit].ast.items[r.item] {
+            Item::Schedule(s) if world.funs.contains_key(r) => {
+                let mut expansion = Expansion { unit: r.unit, steps: Vec::new(), callers: Vec::new(), names: BTreeMap::new() };
+                let done = expansion.steps(world, r.unit, &s.steps);
+                let fun = world.funs.get(r).copied();
+                let position = world.module.scripts.iter().position(|x| Some(x.fun) == fun);
+                match (done, position) {
+                    (Ok(()), Some(i)) => world.module.scripts[i].steps = expansion.steps,
+                    (Err(Reported), Some(i)) => {
+                        let script = world.module.scripts.remove(i);
+                        world.module.broken.push(script.fun);
+                    }
+                    (_, None) => {}
+                }
+            }
+            Item::ScheduleFn(s) => check_schedule_fn(world, s),
+            _ => {}
+        }
+    }
+}
+
+/// A schedule function that nothing calls still may not have two parameters of one name.
+fn check_schedule_fn(world: &mut World<'_>, s: &ast::ScheduleFn) {
+    let mut seen: Vec<&str> = Vec::new();
+    for p in s.params.iter().flat_map(names) {
+        if seen.contains(&p.name.as_str()) {
+            world.out.push(Diagnostic::error(codes::DUPLICATE_NAME, p.span, format!("`{}` is a parameter already", p.name)));
+        }
+        seen.push(&p.name);
+    }
+}
+
+fn names(p: &StepParam) -> Vec<&ast::Ident> {
+    match p {
+        StepParam::Name(n) => vec![n],
+        StepParam::Tuple { items, .. } => items.iter().map(|i| &i.name).collect(),
+    }
+}
+
+struct Expansion {
+    unit: usize,
+    steps: Vec<StepCall>,
+    /// Calls that are being expanded: the schedule function and where it is called.
+    callers: Vec<(ItemRef, Span)>,
+    /// What parameters of the schedule function at hand stand for.
+    names: BTreeMap<String, StepArg>,
+}
+
+impl Expansion {
+    fn steps(&mut self, world: &mut World<'_>, unit: usize, steps: &[ast::Step]) -> Done<()> {
+        let outer = std::mem::replace(&mut self.unit, unit);
+        let mut result = Ok(());
+        for s in steps {
+            if self.step(world, s).is_err() {
+                result = Err(Reported);
+            }
+        }
+        self.unit = outer;
+        result
+    }
+
+    fn step(&mut self, world: &mut World<'_>, s: &ast::Step) -> Done<()> {
+        let StepKind::Call { name, args } = &s.kind else {
+            return Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", built_in(&s.kind)))));
+        };
+        let args = args.iter().map(|a| self.arg(world, a)).collect::<Done<Vec<_>>>()?;
+        let found = world.scope.find(self.unit, &name.name);
+        let loaded = world.loaded;
+        match found.map(|r| (r, &loaded.units[r.unit].ast.items[r.item])) {
+            Some((r, _)) if world.refused.contains(&r) => Err(Reported),
+            Some((_, Item::StepFn(_))) => {
+                if self.steps.len() >= MAX_STEPS {
+                    let d = Diagnostic::error(codes::LIMIT, s.span, format!("the schedule has more than {MAX_STEPS} steps"));
+                    return Err(world.report(d));
+                }
+                let callers = self.callers.iter().map(|(_, span)| *span).collect();
+                self.steps.push(StepCall { name: name.name.clone(), args, span: s.span, callers });
+                Ok(())
+            }
+            Some((r, Item::ScheduleFn(f))) => self.call(world, r, f, args, s.span),
+            Some((r, _)) => {
+                let d = Diagnostic::error(codes::STEP_ARGUMENT, name.span, format!("`{}` is {}, not a step", name.name, world.item(r)));
+                Err(world.report(d))
+            }
+            None => {
+                let known = self.known_steps(world);
+                let mut d = scope::unknown(name, "step", known.iter().map(String::as_str));
+                if d.helps.is_empty() {
+                    d = d.help("the library's steps come with `import \"cachet:steps\"`");
+                }
+                Err(world.report(d))
+            }
+        }
+    }
+
+    fn known_steps(&self, world: &World<'_>) -> Vec<String> {
+        let named = world.scope.names(self.unit).filter(|n| {
+            let item = world.scope.find(self.unit, n).map(|r| &world.loaded.units[r.unit].ast.items[r.item]);
+            matches!(item, Some(Item::StepFn(_) | Item::ScheduleFn(_)))
+        });
+        named.map(String::from).collect()
+    }
+
+    fn call(&mut self, world: &mut World<'_>, r: ItemRef, f: &ast::ScheduleFn, args: Vec<StepArg>, span: Span) -> Done<()> {
+        if self.callers.iter().any(|(c, _)| *c == r) {
+            return Err(world.report(Diagnostic::error(codes::RECURSION, span, format!("`{}` calls itself", f.name.name))));
+        }
+        if self.callers.len() >= MAX_CALLS {
+            return Err(world.report(Diagnostic::error(codes::LIMIT, span, format!("schedule functions nest deeper than {MAX_CALLS}"))));
+        }
+        let mut names = BTreeMap::new();
+        let fits = f.params.len() == args.len()
+            && f.params.iter().zip(args).all(|(p, a)| match (p, a) {
+                (StepParam::Name(n), a) => names.insert(n.name.clone(), a).is_none(),
+                (StepParam::Tuple { items, .. }, StepArg::Tuple(parts, _)) if items.len() == parts.len() => {
+                    items.iter().zip(parts).all(|(i, a)| names.insert(i.name.name.clone(), a).is_none())
+                }
+                (StepParam::Tuple { .. }, _) => false,
+            });
+        if !fits {
+            let head: Vec<String> = f.params.iter().map(shape).collect();
+            let d = Diagnostic::error(codes::STEP_ARGUMENT, span, format!("the arguments of `{}` do not have the shape of its parameters", f.name.name))
+                .help(format!("it is written `{} {}`", f.name.name, head.join(" ")));
+            return Err(world.report(d));
+        }
+        let outer = std::mem::replace(&mut self.names, names);
+        self.callers.push((r, span));
+        let result = self.steps(world, r.unit, &f.steps);
+        self.callers.pop();
+        self.names = outer;
+        result
+    }
+
+    fn arg(&mut self, world: &mut World<'_>, a: &ast::StepArg) -> Done<StepArg> {
+        match a {
+            ast::StepArg::Loop(l) if l.part.is_none() => {
+                let nth = l.nth.and_then(|n| u32::try_from(n).ok());
+                if let Some(given) = self.names.get(&l.name.name) {
+                    return Ok(match (given.clone(), nth) {
+                        (StepArg::Name { name, span, .. }, Some(n)) => StepArg::Name { name, nth: Some(n), span },
+                        (given, _) => given,
+                    });
+                }
+                // A constant of the file is a size; anything else is looked up in the program when the step runs.
+                let constant = world.scope.find(self.unit, &l.name.name).and_then(|r| world.consts.get(&r)).copied();
+                Ok(match constant {
+                    Some(n) => StepArg::Number(n, l.span),
+                    None => StepArg::Name { name: l.name.name.clone(), nth, span: l.span },
+                })
+            }
+            ast::StepArg::Loop(l) => Err(world.report(Diagnostic::not_built(l.span, "`.outer` and `.inner`: they need `split`"))),
+            ast::StepArg::Type(t) => Err(world.report(Diagnostic::not_built(t.span, "types as arguments of steps"))),
+            ast::StepArg::Tuple { items, span } => {
+                let items = items.iter().map(|i| self.arg(world, i)).collect::<Done<Vec<_>>>()?;
+                Ok(StepArg::Tuple(items, *span))
+            }
+            ast::StepArg::Expr(e) => {
+                let mut body = Body::new(self.unit);
+                for (name, value) in &self.names {
+                    if let StepArg::Number(n, _) = value {
+                        body.names.push((name.clone(), Meaning::Ix(Ix::Lit(*n))));
+                    }
+                }
+                match world.ix(&body, e)? {
+                    Ix::Lit(n) => Ok(StepArg::Number(n, e.span)),
+                    _ => Err(world.report(Diagnostic::error(codes::STEP_ARGUMENT, e.span, "a size given to a step is a number"))),
+                }
+            }
+        }
+    }
+}
+
+fn shape(p: &StepParam) -> String {
+    match p {
+        StepParam::Name(n) => n.name.clone(),
+        StepParam::Tuple { items, .. } => format!("({})", items.iter().map(|i| i.name.name.as_str()).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The word of a step with a syntax of its own.
+fn built_in(kind: &StepKind) -> &'static str {
+    match kind {
+        StepKind::Split(_) => "split",
+        StepKind::Order(_) => "order",
+        StepKind::GridOver(_) => "grid over",
+        StepKind::Pack { .. } => "pack",
+        StepKind::PackLanes { .. } => "pack_lanes",
+        StepKind::Keep { .. } => "keep",
+        StepKind::Registers { .. } => "registers",
+        StepKind::Compute { .. } => "compute",
+        StepKind::Reduce { .. } => "reduce",
+        StepKind::Parts(_) => "parts",
+        StepKind::Element(_) => "element",
+        StepKind::Call { .. } => "call",
+    }
+}

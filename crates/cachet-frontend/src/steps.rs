@@ -1,0 +1,256 @@
+//! Step definitions: from the surface to patterns. A name is a loop, a buffer, a size or a new name by where it stands.
+
+mod pattern;
+
+use crate::elaborate::{Done, World};
+use crate::scope::ItemRef;
+use cachet_core::ir::At;
+use cachet_core::pattern::{self as core, LoopRef, MoveKind, Param, ParamKind, Params, Pat, PatIx, PatWord, StepDef};
+use cachet_source::{Diagnostic, codes};
+use cachet_syntax::ast::{self, ExprKind, Item, StepParam};
+use std::collections::BTreeSet;
+
+/// Turns a `step fn` into a pattern.
+pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
+    let loaded = world.loaded;
+    let Item::StepFn(s) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
+    let mut out = Vec::new();
+    let mut reader = pattern::Reader::new(&mut out);
+    let from = reader.block(&s.from);
+    let to = reader.block(&s.to);
+    world.out.extend(out);
+    let (from, to) = (from?, to?);
+    let recipe = s.relate.iter().map(|m| step_move(world, m)).collect::<Done<Vec<_>>>()?;
+    let mut places = Places::default();
+    places.walk(&from, true);
+    places.walk(&to, false);
+    let params = s.params.iter().map(|p| match p {
+        StepParam::Name(n) => Params::One(places.param(&n.name, false)),
+        StepParam::Tuple { items, .. } => Params::Tuple(items.iter().map(|i| places.param(&i.name.name, i.rank)).collect()),
+    });
+    let params: Vec<Params> = params.collect();
+    let recipe = recipe.into_iter().map(|m| with_ranks(m, &params)).collect();
+    world.module.steps.push(StepDef { name: s.name.name.clone(), params, from, to, recipe, span: At(s.name.span) });
+    Ok(())
+}
+
+/// Where names stand in a step.
+#[derive(Default)]
+struct Places {
+    /// Loops and sums that `from` binds.
+    matched: BTreeSet<String>,
+    /// Loops that `to` binds.
+    made: BTreeSet<String>,
+    /// Names that stand in an index.
+    indices: BTreeSet<String>,
+}
+
+impl Places {
+    fn param(&self, name: &str, rank: bool) -> Param {
+        let kind = if rank {
+            ParamKind::Loops
+        } else if self.matched.contains(name) {
+            ParamKind::Loop
+        } else if self.made.contains(name) {
+            ParamKind::New
+        } else if self.indices.contains(name) {
+            ParamKind::Size
+        } else {
+            ParamKind::Buffer
+        };
+        Param { name: name.to_string(), kind }
+    }
+
+    fn bind(&mut self, name: &str, matched: bool) {
+        if matched { self.matched.insert(name.to_string()) } else { self.made.insert(name.to_string()) };
+    }
+
+    fn walk(&mut self, pats: &[Pat], matched: bool) {
+        for p in pats {
+            match p {
+                Pat::Hole(_) => {}
+                Pat::For { var, domain, body, .. } | Pat::Grid { var, domain, body, .. } => {
+                    self.bind(var, matched);
+                    self.domain(domain);
+                    self.walk(body, matched);
+                }
+                Pat::ForAll { vars, body, .. } => {
+                    self.bind(vars, matched);
+                    self.walk(body, matched);
+                }
+                Pat::If { guard, then, els, .. } => {
+                    self.guard(guard);
+                    self.walk(then, matched);
+                    self.walk(els, matched);
+                }
+                Pat::Let { word, .. } | Pat::Var { init: word, .. } | Pat::Assign { word, .. } => self.word(word, matched),
+                Pat::Store { to, word, .. } => {
+                    self.cell(to);
+                    self.word(word, matched);
+                }
+            }
+        }
+    }
+
+    fn domain(&mut self, d: &core::PatDomain) {
+        match d {
+            core::PatDomain::Hole(_) => {}
+            core::PatDomain::Range(a, b) => [a, b].into_iter().for_each(|i| self.ix(i)),
+            core::PatDomain::Blocks(a, b, n) => [a, b, n].into_iter().for_each(|i| self.ix(i)),
+        }
+    }
+
+    fn ix(&mut self, i: &PatIx) {
+        match i {
+            PatIx::Name(n) => {
+                self.indices.insert(n.clone());
+            }
+            PatIx::Hole(_) | PatIx::Lit(_) | PatIx::Part(..) => {}
+            PatIx::Add(a, b)
+            | PatIx::Sub(a, b)
+            | PatIx::Mul(a, b)
+            | PatIx::Div(a, b)
+            | PatIx::Mod(a, b)
+            | PatIx::Min(a, b)
+            | PatIx::Max(a, b) => {
+                self.ix(a);
+                self.ix(b);
+            }
+            PatIx::InBlock(_, e) => self.ix(e),
+        }
+    }
+
+    fn guard(&mut self, g: &core::PatGuard) {
+        match g {
+            core::PatGuard::Cmp(_, a, b) => {
+                self.ix(a);
+                self.ix(b);
+            }
+            core::PatGuard::And(a, b) | core::PatGuard::Or(a, b) => {
+                self.guard(a);
+                self.guard(b);
+            }
+            core::PatGuard::Not(a) => self.guard(a),
+        }
+    }
+
+    fn substs(&mut self, all: &[core::PatSubst]) {
+        for s in all {
+            if let core::PatSubst::One(_, i) = s {
+                self.ix(i);
+            }
+        }
+    }
+
+    fn cell(&mut self, c: &core::PatCell) {
+        match c {
+            core::PatCell::Hole(_, substs) => self.substs(substs),
+            core::PatCell::Named(_, at) => at.iter().for_each(|i| self.ix(i)),
+        }
+    }
+
+    fn word(&mut self, w: &PatWord, matched: bool) {
+        match w {
+            PatWord::Hole { inside, substs, .. } => {
+                if let Some(w) = inside {
+                    self.word(w, matched);
+                }
+                self.substs(substs);
+            }
+            PatWord::Local(_) | PatWord::Float(_) => {}
+            PatWord::Load(c) => self.cell(c),
+            PatWord::Prim(_, args) => args.iter().for_each(|w| self.word(w, matched)),
+            PatWord::If(g, a, b) => {
+                self.guard(g);
+                self.word(a, matched);
+                self.word(b, matched);
+            }
+            PatWord::Fold { var, domain, init, body, .. } => {
+                self.bind(var, matched);
+                self.domain(domain);
+                self.word(init, matched);
+                self.word(body, matched);
+            }
+        }
+    }
+}
+
+/// Marks the loops of a recipe that are a rank's.
+fn with_ranks(m: core::Move, params: &[Params]) -> core::Move {
+    let ranks: BTreeSet<&str> = params
+        .iter()
+        .flat_map(|p| match p {
+            Params::One(p) => std::slice::from_ref(p),
+            Params::Tuple(ps) => ps,
+        })
+        .filter(|p| p.kind == ParamKind::Loops)
+        .map(|p| p.name.as_str())
+        .collect();
+    let mark = |l: LoopRef| LoopRef { rank: ranks.contains(l.name.as_str()), ..l };
+    let kind = match m.kind {
+        MoveKind::PerCell { buffer, fold } => MoveKind::PerCell { buffer, fold: mark(fold) },
+        MoveKind::Interchange(l) => MoveKind::Interchange(mark(l)),
+        MoveKind::Distribute { of, at } => MoveKind::Distribute { of: mark(of), at },
+        MoveKind::Fuse(a, b) => MoveKind::Fuse(mark(a), mark(b)),
+    };
+    core::Move { kind, span: m.span }
+}
+
+fn loop_ref(r: &ast::SideRef) -> LoopRef {
+    let side = match r.side {
+        ast::Side::S => core::Side::S,
+        ast::Side::T => core::Side::T,
+    };
+    let nth = r.nth.and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+    LoopRef { side, name: r.name.name.clone(), nth, rank: false }
+}
+
+/// A line of a recipe.
+fn step_move(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
+    let kind = match &m.kind {
+        ast::MoveKind::PerCell { buffer, fold, at: None } => MoveKind::PerCell { buffer: buffer.name.clone(), fold: loop_ref(fold) },
+        ast::MoveKind::Interchange(l) => MoveKind::Interchange(loop_ref(l)),
+        ast::MoveKind::Distribute { index, at } => match at.kind {
+            ExprKind::Int(n) if (1..1000).contains(&n) => MoveKind::Distribute { of: loop_ref(index), at: n as u32 },
+            _ => {
+                let d = Diagnostic::error(codes::RECIPE, at.span, "after how many statements a nest is split is a number, at least 1");
+                return Err(world.report(d));
+            }
+        },
+        ast::MoveKind::Fuse(a, b) => MoveKind::Fuse(loop_ref(a), loop_ref(b)),
+        other => return Err(world.report(Diagnostic::not_built(m.span, format!("the recipe line `{}`", word_of(other))))),
+    };
+    Ok(core::Move { kind, span: At(m.span) })
+}
+
+/// The first words of a line that has no meaning yet.
+fn word_of(m: &ast::MoveKind) -> &'static str {
+    match m {
+        ast::MoveKind::PerCell { .. } => "per cell .. at",
+        ast::MoveKind::FoldVar(_) => "fold var",
+        ast::MoveKind::Interchange(_) => "interchange",
+        ast::MoveKind::Order { .. } => "order",
+        ast::MoveKind::Distribute { .. } => "distribute",
+        ast::MoveKind::Fuse(..) => "fuse",
+        ast::MoveKind::Split { .. } => "split",
+        ast::MoveKind::Join(..) => "join",
+        ast::MoveKind::Reorder { .. } => "reorder",
+        ast::MoveKind::Carry { .. } => "carry",
+        ast::MoveKind::Copy(_) => "copy",
+        ast::MoveKind::SelfStore(_) => "selfstore",
+        ast::MoveKind::Lanes { .. } => "lanes",
+        ast::MoveKind::Narrow { .. } => "narrow",
+        ast::MoveKind::Relayout { .. } => "relayout",
+        ast::MoveKind::Rename { .. } => "rename",
+        ast::MoveKind::Dead(_) => "dead",
+        ast::MoveKind::Share { .. } => "share",
+        ast::MoveKind::Unfold(_) => "unfold",
+        ast::MoveKind::Unroll(_) => "unroll",
+        ast::MoveKind::Case { .. } => "case",
+        ast::MoveKind::Given(_) => "given",
+        ast::MoveKind::Grid(_) => "grid",
+        ast::MoveKind::Arithmetic(_) => "arithmetic",
+        ast::MoveKind::Regroup { .. } => "regroup",
+        ast::MoveKind::Evaluate => "evaluate",
+    }
+}

@@ -1,0 +1,57 @@
+//! Runs a schedule: finds where a step's `from` stands in the program, matches it, and puts its `to` there.
+//!
+//! Nothing made here is believed. A step returns another program, the site where the two differ, and the recipe in the
+//! programs' names; whether the two mean the same is the checker's business. So a mistake here can cause a refusal or a
+//! poor message, never a wrong program.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
+#![allow(clippy::result_large_err, reason = "a refusal ends the step: its size does not matter")]
+
+mod arguments;
+mod build;
+mod capture;
+mod find;
+mod loops;
+mod matching;
+mod refusal;
+mod show;
+mod tidy;
+
+use cachet_core::ir::{Fun, Program};
+use cachet_core::pattern::StepDef;
+use cachet_core::script::{Rewrite, StepCall};
+use cachet_source::Diagnostic;
+
+/// Applies one step to the program so far.
+///
+/// Several steps may share a name: of those whose parameters fit the arguments, the first whose `from` stands in the
+/// program is used.
+///
+/// # Errors
+/// No step of that name, arguments that fit none, a pattern that is nowhere or in two places at once.
+pub fn apply(program: &Program, fun: &Fun, call: &StepCall, steps: &[StepDef]) -> Result<Rewrite, Diagnostic> {
+    let named: Vec<&StepDef> = steps.iter().filter(|s| s.name == call.name).collect();
+    if named.is_empty() {
+        return Err(refusal::unknown_step(call, steps));
+    }
+    let mut fitting = Vec::new();
+    let mut misfit = None;
+    for step in &named {
+        match arguments::bind(program, fun, step, call) {
+            Ok(args) => fitting.push((*step, args)),
+            Err(d) => misfit = misfit.or(Some(d)),
+        }
+    }
+    let mut nearest = None;
+    for (step, args) in &fitting {
+        match find::site(program, fun, step, args, call)? {
+            Ok(found) => return build::instantiate(program, fun, step, args, found, call),
+            Err(reason) => nearest = find::Reason::nearer(nearest, reason),
+        }
+    }
+    match (fitting.first(), misfit) {
+        (Some((step, args)), _) => Err(refusal::no_match(fun, step, args, call, nearest)),
+        (None, Some(d)) => Err(d),
+        (None, None) => Err(refusal::unknown_step(call, steps)),
+    }
+}

@@ -1,0 +1,137 @@
+//! Why a step could not be applied.
+
+use crate::capture::{Arg, Args};
+use crate::find::Reason;
+use crate::{loops, show};
+use cachet_core::ir::{Fun, VarKind};
+use cachet_core::pattern::StepDef;
+use cachet_core::rewrite::Live;
+use cachet_core::script::StepCall;
+use cachet_source::{Diagnostic, Span, codes};
+use std::collections::BTreeSet;
+
+/// Names that are nearly the one meant are suggested below this edit distance.
+const NEAR: usize = 3;
+
+/// Adds the calls of schedule functions that lead to a step.
+pub fn with_callers(d: Diagnostic, call: &StepCall) -> Diagnostic {
+    call.callers.iter().rev().fold(d, |d, c| d.also(*c, "called from here"))
+}
+
+/// The name in `known` that is nearest to `name`.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known.map(|k| (strsim::damerau_levenshtein(name, k), k)).filter(|(d, _)| *d < NEAR).min().map(|(_, k)| k)
+}
+
+/// No step of that name.
+pub fn unknown_step(call: &StepCall, steps: &[StepDef]) -> Diagnostic {
+    let d = Diagnostic::error(codes::UNKNOWN_NAME, call.span, format!("there is no step `{}`", call.name));
+    let d = match nearest(&call.name, steps.iter().map(|s| s.name.as_str())) {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.help("the library's steps come with `import \"cachet:steps\"`"),
+    };
+    with_callers(d, call)
+}
+
+/// No buffer of that name.
+pub fn unknown_buffer(fun: &Fun, name: &str, span: Span, call: &StepCall) -> Diagnostic {
+    let d = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("there is no array `{name}` in `{}`", fun.name));
+    let live = Live::of(fun);
+    let known: Vec<&str> = live.buffers.iter().map(|b| fun.buffers[b.index()].name.as_str()).collect();
+    let d = match nearest(name, known.iter().copied()) {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.note(format!("the arrays are {}", known.join(", "))),
+    };
+    with_callers(d, call)
+}
+
+/// A loop that does not exist.
+fn unknown_loop(fun: &Fun, name: &str, call: &StepCall) -> Diagnostic {
+    let message = format!("there is no loop or sum over `{name}` in the program at this step");
+    let d = Diagnostic::error(codes::UNKNOWN_NAME, call.span, message);
+    let known = loops_of(fun);
+    let d = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d.note(format!("it has loops over {}", known.into_iter().collect::<Vec<_>>().join(", "))),
+    };
+    with_callers(d, call)
+}
+
+fn loops_of(fun: &Fun) -> BTreeSet<String> {
+    let live = Live::of(fun);
+    let loops = live.vars.iter().map(|v| &fun.vars[v.index()]).filter(|v| v.kind != VarKind::Size);
+    loops.map(|v| v.name.clone()).collect()
+}
+
+/// The pattern is nowhere; the reason is the nearest place's, if there is a place to look at.
+pub fn no_match(fun: &Fun, step: &StepDef, args: &Args, call: &StepCall, reason: Option<Reason>) -> Diagnostic {
+    for (name, nth) in args.values().flat_map(wanted_loops) {
+        if !loops_of(fun).contains(name) {
+            return unknown_loop(fun, name, call);
+        }
+        let order = loops::of(&fun.body);
+        let count = order.iter().filter(|v| fun.vars[v.index()].name == *name).count();
+        if nth.is_some_and(|n| n == 0 || n as usize > count) {
+            let n = nth.unwrap_or(0);
+            let are = if count == 1 { "there is 1".to_string() } else { format!("there are {count}") };
+            let message = format!("number {n} of the loops over `{name}` is asked for, and {are}");
+            return with_callers(Diagnostic::error(codes::STEP_ARGUMENT, call.span, message), call);
+        }
+    }
+    let why = reason.as_ref().map_or("it has no place with as many statements", |r| r.text.as_str());
+    let mut d =
+        Diagnostic::error(codes::NO_MATCH, call.span, format!("`{}` does not fit the program: {why}", step.name));
+    if let Some(span) = reason.as_ref().map(|r| r.span).filter(|s| s.lo != s.hi && *s != call.span) {
+        d = d.also(span, "the nearest place is made here");
+    }
+    d = d.note(format!("`{}` looks for\n{}", show::head(step), show::from(step)));
+    if why.contains(FROM_ITS_CELL) {
+        d = d.help("run `zero` first: it writes the start to the cells and lets the sum continue from there");
+    }
+    with_callers(d, call)
+}
+
+/// How the commonest reason ends.
+pub const FROM_ITS_CELL: &str = "has to start from what its cell holds";
+
+fn wanted_loops(arg: &Arg) -> Vec<(&String, Option<u32>)> {
+    match arg {
+        Arg::Loop(name, nth) => vec![(name, *nth)],
+        Arg::Loops(all) => all.iter().map(|(name, nth)| (name, *nth)).collect(),
+        Arg::Buffer(_) | Arg::New(_) | Arg::Size(_) => vec![],
+    }
+}
+
+/// The pattern is in two places at one depth.
+pub fn ambiguous(call: &StepCall, args: &Args, places: &[Span]) -> Diagnostic {
+    let message = format!("`{}` fits {} places in the program", call.name, places.len());
+    let mut d = Diagnostic::error(codes::AMBIGUOUS, call.span, message);
+    for (i, p) in places.iter().enumerate() {
+        if p.lo != p.hi {
+            d = d.also(*p, format!("place {}", i + 1));
+        }
+    }
+    let name = args.values().flat_map(wanted_loops).next().map_or("i", |(name, _)| name);
+    let help =
+        format!("write the loop's name with a number: `{name}#2` is the second loop over `{name}` in the program");
+    with_callers(d.help(help), call)
+}
+
+/// A step's own text names something that is not there.
+pub fn unbound(step: &StepDef, name: &str, call: &StepCall) -> Diagnostic {
+    let message = format!("`to` of `{}` uses `{name}`, which nothing before it binds", step.name);
+    with_callers(Diagnostic::error(codes::STEP_ARGUMENT, step.span.0, message).also(call.span, "asked for here"), call)
+}
+
+/// A step's own text that cannot be built.
+pub fn unbuildable(step: &StepDef, what: &str, call: &StepCall) -> Diagnostic {
+    let message = format!("`to` of `{}` cannot be built: {what}", step.name);
+    with_callers(Diagnostic::error(codes::STEP_ARGUMENT, step.span.0, message).also(call.span, "asked for here"), call)
+}
+
+/// A name to introduce that means something already.
+pub fn taken(step: &StepDef, name: &str, call: &StepCall) -> Diagnostic {
+    let message =
+        format!("`{}` would make `{name}`, a name that is reserved or in use where it would stand", step.name);
+    with_callers(Diagnostic::error(codes::STEP_ARGUMENT, call.span, message), call)
+}
