@@ -148,3 +148,6 @@ impl Prepared {
 fn trap(kind: TrapKind, text: impl Into<String>, span: At) -> Box<Trap> {
     Box::new(Trap { kind, text: text.into(), span })
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,8 @@ pub mod names;
 pub mod pattern;
 pub mod print;
 pub mod rewrite;
+#[cfg(test)]
+mod samples;
 pub mod script;
 pub mod text;
 pub mod validate;

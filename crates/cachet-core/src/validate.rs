@@ -13,15 +13,27 @@
 //! 9. *calls*: arguments agree in number, element type and rank; a written parameter gets something that may be written;
 //!    type parameters are bound to implementations of their interface; sizes agree in number.
 //! 10. *head*: parameters are parameters, `produces` and `scratch` name `mut` ones, sizes are sizes.
-//! 11. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
+//! 11. *leases*: while a lease is in force its buffer's own name is not used, except to lease it again where both are
+//!     read only; a read-only lease is not written.
+//! 12. *grids*: a grid of level n + 1 stands in one of level n of the same device, and in no other; its body assigns no
+//!     local from outside, prints nothing and counts no differences, and calls nothing that does or that has a grid; a
+//!     window names a buffer from outside that may be written.
+//! 13. *impls*: an implementation has its interface's operations, at its value's type.
+//! 14. *graphs*: no function calls itself and no pure function is defined by itself, through others or directly.
+//! 15. *layouts*: a layout's operations name axes that there are, with positive factors and permutations; strides are one
+//!     size per axis.
+//! 16. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
 
 mod depth;
+mod graph;
+mod layout;
+mod pure;
 mod word;
 
 pub(crate) use word::primitive;
 
 use crate::ir::{
-    Access, At, Binding, Block, Buffer, Call, Domain, Fun, Guard, Ix, Local, MAX_DEPTH, Program, Role, Stmt, StmtKind, Ty, Var,
+    Access, At, Binding, Block, Buffer, Call, Device, Domain, Fun, Grid, Guard, Ix, Local, MAX_DEPTH, Program, Role, Stmt, StmtKind, Ty, Var,
     VarKind, Word,
 };
 use crate::instance::bind_ty;
@@ -40,7 +52,16 @@ pub struct Fault {
 
 /// Every function of a program.
 pub fn validate(program: &Program) -> Result<(), Vec<Fault>> {
-    let faults: Vec<Fault> = program.funs.iter().filter_map(|f| validate_fun(program, f).err()).flatten().collect();
+    let mut faults: Vec<Fault> = Vec::new();
+    let deep = program.funs.iter().find(|f| !depth::within(f)).map(|f| (f.name.clone(), f.span));
+    let deep = deep.or(program.pures.iter().find(|p| !depth::word_within(&p.body)).map(|p| (p.name.clone(), At::default())));
+    if let Some((name, span)) = deep {
+        return Err(vec![Fault { rule: "depth", text: format!("`{name}` nests deeper than {MAX_DEPTH}"), span }]);
+    }
+    faults.extend(graph::cycles(program));
+    faults.extend(pure::impls(program));
+    faults.extend(program.pures.iter().flat_map(|p| pure::pure(program, p)));
+    faults.extend(program.funs.iter().filter_map(|f| validate_fun(program, f).err()).flatten());
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
@@ -51,16 +72,7 @@ pub fn validate_fun(program: &Program, fun: &Fun) -> Result<(), Vec<Fault>> {
         let text = format!("`{}` nests deeper than {MAX_DEPTH}", fun.name);
         return Err(vec![Fault { rule: "depth", text, span: fun.span }]);
     }
-    let mut check = Check {
-        program,
-        fun,
-        span: fun.span,
-        vars: BTreeSet::new(),
-        locals: BTreeSet::new(),
-        buffers: BTreeSet::new(),
-        bound: (BTreeSet::new(), BTreeSet::new(), BTreeSet::new()),
-        faults: Vec::new(),
-    };
+    let mut check = Check::new(program, fun);
     check.head();
     check.block(&fun.body);
     if check.faults.is_empty() { Ok(()) } else { Err(check.faults) }
@@ -73,12 +85,31 @@ struct Check<'a> {
     vars: BTreeSet<Var>,
     locals: BTreeSet<Local>,
     buffers: BTreeSet<Buffer>,
+    /// Leases in force: the lease, its buffer, and whether it may be written.
+    leases: Vec<(Buffer, Buffer, bool)>,
+    /// Grids around, outermost first: device, level, and the locals known outside.
+    grids: Vec<(Device, u32, BTreeSet<Local>)>,
     /// Everything bound so far, in scope or not.
     bound: (BTreeSet<Var>, BTreeSet<Local>, BTreeSet<Buffer>),
     faults: Vec<Fault>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    fn new(program: &'a Program, fun: &'a Fun) -> Check<'a> {
+        Check {
+            program,
+            fun,
+            span: fun.span,
+            vars: BTreeSet::new(),
+            locals: BTreeSet::new(),
+            buffers: BTreeSet::new(),
+            leases: Vec::new(),
+            grids: Vec::new(),
+            bound: (BTreeSet::new(), BTreeSet::new(), BTreeSet::new()),
+            faults: Vec::new(),
+        }
+    }
+
     fn fault(&mut self, rule: &'static str, text: impl Into<String>) {
         let span = self.span;
         self.faults.push(Fault { rule, text: text.into(), span });
@@ -128,6 +159,7 @@ impl Check<'_> {
             }
             Some(info) => {
                 let name = info.name.clone();
+                self.ty(&info.ty);
                 if !self.bound.1.insert(l) {
                     self.fault("binders", format!("`{name}` is bound twice"));
                 }
@@ -148,6 +180,10 @@ impl Check<'_> {
                     self.fault("ranks", format!("`{name}` has no axis"));
                 }
                 extents.iter().for_each(|e| self.ix(e));
+                self.ty(&info.elem);
+                if let Some(text) = layout::fault(info, &self.fun.sizes) {
+                    self.fault("layouts", format!("`{name}` {text}"));
+                }
             }
         }
         self.buffers.insert(b);
@@ -156,21 +192,13 @@ impl Check<'_> {
     /// Statements of a block; what it binds goes out of scope at its end.
     fn block(&mut self, block: &Block) {
         let scope = (self.vars.clone(), self.locals.clone(), self.buffers.clone());
+        let leases = self.leases.len();
         for s in block {
             self.span = s.span;
             self.stmt(s);
         }
         (self.vars, self.locals, self.buffers) = scope;
-    }
-
-    fn loops(&mut self, axes: &[(Var, &Domain)], body: &Block) {
-        let scope = self.vars.clone();
-        for (v, d) in axes {
-            self.domain(d);
-            self.bind_loop(*v, d);
-        }
-        self.block(body);
-        self.vars = scope;
+        self.leases.truncate(leases);
     }
 
     fn bind_loop(&mut self, v: Var, d: &Domain) {
@@ -186,14 +214,14 @@ impl Check<'_> {
 
     fn stmt(&mut self, s: &Stmt) {
         match &s.kind {
-            StmtKind::For { var, domain, body } => self.loops(&[(*var, domain)], body),
-            StmtKind::Grid(g) => {
-                let axes: Vec<(Var, &Domain)> = g.axes.iter().map(|(v, d)| (*v, d)).collect();
-                if self.program.devices.get(g.device.index()).is_none() {
-                    self.fault("ids", "a grid on an unknown device");
-                }
-                self.loops(&axes, &g.body);
+            StmtKind::For { var, domain, body } => {
+                let scope = self.vars.clone();
+                self.domain(domain);
+                self.bind_loop(*var, domain);
+                self.block(body);
+                self.vars = scope;
             }
+            StmtKind::Grid(g) => self.grid(g),
             StmtKind::If { guard, then, els } => {
                 self.guard(guard);
                 self.block(then);
@@ -213,6 +241,9 @@ impl Check<'_> {
                 let ty = self.word(word);
                 self.use_local(*local, at);
                 self.local_has(*local, ty.as_ref(), true);
+                if self.grids.iter().any(|g| g.2.contains(local)) {
+                    self.fault("grids", format!("a grid assigns `{}` from outside", self.local_name(*local)));
+                }
             }
             StmtKind::Store { to, word } => self.store(to, word),
             StmtKind::Alloc(b) => {
@@ -221,18 +252,96 @@ impl Check<'_> {
                     self.fault("head", "`alloc` of something that is not an allocation");
                 }
             }
-            StmtKind::Lease { lease, of, mutable: _ } => {
-                self.use_buffer(*of);
-                self.bind_buffer(*lease);
-                if self.role(*lease) != Some(Role::Lease(*of)) || of >= lease {
-                    self.fault("head", "a lease names another buffer than its own");
-                }
-            }
+            StmtKind::Lease { lease, of, mutable } => self.lease(*lease, *of, *mutable),
             StmtKind::Call(c) => self.call(c),
             StmtKind::Print(w) => {
-                self.word(w);
+                if self.word(w).is_some_and(|t| !matches!(t, Ty::Elem(_))) {
+                    self.fault("types", "`print` writes one element");
+                }
+                self.host("prints");
             }
         }
+    }
+
+    fn grid(&mut self, g: &Grid) {
+        if self.program.devices.get(g.device.index()).is_none() {
+            self.fault("ids", "a grid on an unknown device");
+        }
+        let place = match self.grids.last() {
+            Some((device, level, _)) => *device == g.device && g.level == level + 1,
+            None => g.level == 0,
+        };
+        if !place {
+            self.fault("grids", format!("a grid of level {} does not stand in one of the level above", g.level));
+        }
+        let scope = self.vars.clone();
+        for (v, d) in &g.axes {
+            self.domain(d);
+            self.bind_loop(*v, d);
+        }
+        for w in &g.writes {
+            self.use_buffer(w.buffer);
+            self.axes(w.buffer, &w.axes);
+            if !self.writable(w.buffer) {
+                self.fault("grids", format!("a window of `{}`, which is read only", self.buffer_name(w.buffer)));
+            }
+        }
+        self.grids.push((g.device, g.level, self.locals.clone()));
+        self.block(&g.body);
+        self.grids.pop();
+        self.vars = scope;
+    }
+
+    fn lease(&mut self, lease: Buffer, of: Buffer, mutable: bool) {
+        let shared = !mutable && self.leases.iter().all(|l| l.1 != of || !l.2);
+        if shared { self.known_buffer(of) } else { self.use_buffer(of) }
+        if mutable && !self.writable(of) {
+            self.fault("leases", format!("a lease to write `{}`, which is read only", self.buffer_name(of)));
+        }
+        self.bind_buffer(lease);
+        let shape = |b: Buffer| self.fun.buffers.get(b.index()).map(|i| (&i.elem, i.extents.len()));
+        if self.role(lease) != Some(Role::Lease(of)) || of >= lease {
+            self.fault("head", "a lease names another buffer than its own");
+        } else if shape(lease) != shape(of) {
+            self.fault("leases", format!("`{}` has another shape than `{}`", self.buffer_name(lease), self.buffer_name(of)));
+        }
+        self.leases.push((lease, of, mutable));
+    }
+
+    /// Something that only host code does.
+    fn host(&mut self, what: &str) {
+        if !self.grids.is_empty() {
+            self.fault("grids", format!("a grid {what}"));
+        }
+    }
+
+    /// Start and length per axis of a buffer.
+    fn axes(&mut self, b: Buffer, axes: &[(Ix, Ix)]) {
+        for (s, n) in axes {
+            self.ix(s);
+            self.ix(n);
+        }
+        if self.fun.buffers.get(b.index()).is_some_and(|i| i.extents.len() != axes.len()) {
+            self.fault("ranks", format!("a part of `{}` has another number of axes", self.buffer_name(b)));
+        }
+    }
+
+    /// The type parameters of a type exist.
+    fn ty(&mut self, ty: &Ty) {
+        match ty {
+            Ty::Elem(_) => {}
+            Ty::Abstract(p) if p.index() < self.fun.type_params.len() => {}
+            Ty::Abstract(_) => self.fault("ids", "a type parameter without an entry"),
+            Ty::Tuple(parts) => parts.iter().for_each(|t| self.ty(t)),
+        }
+    }
+
+    fn buffer_name(&self, b: Buffer) -> &'a str {
+        self.fun.buffers.get(b.index()).map_or("?", |i| &i.name)
+    }
+
+    fn local_name(&self, l: Local) -> &'a str {
+        self.fun.locals.get(l.index()).map_or("?", |i| &i.name)
     }
 
     fn store(&mut self, to: &Access, word: &Word) {
@@ -250,7 +359,9 @@ impl Check<'_> {
     fn writable(&self, b: Buffer) -> bool {
         match self.role(b) {
             Some(Role::Mut | Role::Alloc) => true,
-            Some(Role::Lease(of)) => of < b && self.writable(of),
+            Some(Role::Lease(of)) => {
+                of < b && self.leases.iter().all(|l| l.0 != b || l.2) && self.writable(of)
+            }
             Some(Role::Reads) | None => false,
         }
     }
@@ -280,6 +391,14 @@ impl Check<'_> {
     }
 
     fn use_buffer(&mut self, b: Buffer) {
+        if let Some((lease, ..)) = self.leases.iter().find(|l| l.1 == b) {
+            let lease = self.buffer_name(*lease);
+            self.fault("leases", format!("`{}` is leased as `{lease}`", self.buffer_name(b)));
+        }
+        self.known_buffer(b);
+    }
+
+    fn known_buffer(&mut self, b: Buffer) {
         let Some(info) = self.fun.buffers.get(b.index()) else { return self.fault("ids", "a buffer without an entry") };
         if !self.buffers.contains(&b) {
             self.fault("scope", format!("`{}` is used where it is not known", info.name));
@@ -361,6 +480,13 @@ impl Check<'_> {
     fn call(&mut self, c: &Call) {
         let Some(callee) = self.program.funs.get(c.fun.index()) else { return self.fault("ids", "a call of nothing") };
         c.sizes.iter().for_each(|i| self.ix(i));
+        if !self.grids.is_empty() {
+            let reach = graph::reach(self.program, c.fun);
+            if reach.host || reach.grid {
+                let what = if reach.grid { "has a grid" } else { "is for the host" };
+                self.fault("grids", format!("a grid calls `{}`, which {what}", callee.name));
+            }
+        }
         let counts = (c.sizes.len(), c.args.len(), c.types.len());
         if counts != (callee.sizes.len(), callee.params.len(), callee.type_params.len()) {
             return self.fault("calls", format!("the call of `{}` has too many or too few arguments", callee.name));
@@ -380,15 +506,11 @@ impl Check<'_> {
             if bind_ty(self.program, &c.types, &param.elem) != arg.elem || param.extents.len() != arg.extents.len() {
                 self.fault("calls", format!("`{}` does not fit `{}` of `{}`", arg.name, param.name, callee.name));
             }
-            if a.axes.as_ref().is_some_and(|axes| axes.len() != arg.extents.len()) {
-                self.fault("ranks", format!("a part of `{}` has another number of axes", arg.name));
-            }
             if param.role == Role::Mut && !self.writable(a.buffer) {
                 self.fault("calls", format!("`{}` is read only, and `{}` writes it", arg.name, callee.name));
             }
-            for (s, n) in a.axes.iter().flatten() {
-                self.ix(s);
-                self.ix(n);
+            if let Some(axes) = &a.axes {
+                self.axes(a.buffer, axes);
             }
         }
     }

@@ -1,28 +1,13 @@
-//! Constants, interfaces, implementations and pure functions.
+//! Interfaces, implementations and pure functions.
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope::{self, ItemRef};
-use cachet_core::ir::{Impl, ImplId, Interface, Ix, Local, Pure, PureId, Ty};
+use cachet_core::ir::{Impl, ImplId, Interface, Local, Pure, PureId, Ty};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, LawScope, Member};
 
-/// Constants come first: extents, bounds and sizes of steps use them.
-pub(crate) fn constant(world: &mut World<'_>, r: ItemRef) -> Done<()> {
-    let loaded = world.loaded;
-    let Item::Const(c) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
-    let nat = c.ty.as_ref().is_none_or(|t| t.as_path().is_some_and(|p| p.text() == "Nat"));
-    if !nat {
-        return Err(world.report(Diagnostic::not_built(c.span, "constants that are not sizes")));
-    }
-    let body = Body::new(r.unit);
-    match world.ix(&body, &c.value)? {
-        Ix::Lit(n) if n >= 0 => {
-            world.consts.insert(r, n);
-            Ok(())
-        }
-        _ => Err(world.report(Diagnostic::error(codes::SIZE, c.value.span, "a constant of type Nat is a number, at least 0"))),
-    }
-}
+/// How deep pure functions may apply one another.
+const MAX_CHAIN: usize = 64;
 
 /// Interfaces, implementations, pure functions, and the items that have no meaning yet.
 pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -153,7 +138,55 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
     Ok(())
 }
 
+impl World<'_> {
+    /// A pure function that a value applies: it is elaborated at its first use, so that the order in a file is free.
+    pub(crate) fn pure_function(&mut self, r: ItemRef, used: &Ident) -> Done<Option<PureId>> {
+        if self.refused.contains(&r) {
+            return Err(Reported);
+        }
+        let loaded = self.loaded;
+        let Item::Fn(f) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(None) };
+        let Some(FnResult::Type(_)) = &f.result else { return Ok(None) };
+        if !self.pures.contains_key(&r) {
+            if let Some(at) = self.pending.iter().position(|p| *p == r) {
+                let names: Vec<String> = self.pending[at..].iter().chain([&r]).map(|p| self.pure_name(*p)).collect();
+                let message = match names.as_slice() {
+                    [only, _] => format!("{only} calls itself"),
+                    _ => format!("{} calls itself: {}", names[0], names.join(" calls ")),
+                };
+                return Err(self.report(Diagnostic::error(codes::RECURSION, used.span, message)));
+            }
+            if self.pending.len() >= MAX_CHAIN {
+                let message = format!("pure functions apply one another more than {MAX_CHAIN} deep");
+                return Err(self.report(Diagnostic::error(codes::LIMIT, used.span, message)));
+            }
+            if let Err(reported) = item(self, r) {
+                self.refused.insert(r);
+                return Err(reported);
+            }
+        }
+        Ok(self.pures.get(&r).copied())
+    }
+
+    fn pure_name(&self, r: ItemRef) -> String {
+        match self.loaded.units[r.unit].ast.items[r.item].names().first() {
+            Some(n) => format!("`{}`", n.name),
+            None => "it".into(),
+        }
+    }
+}
+
 fn pure(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Type) -> Done<()> {
+    if world.pures.contains_key(&r) {
+        return Ok(());
+    }
+    world.pending.push(r);
+    let done = pure_now(world, r, f, result);
+    world.pending.pop();
+    done
+}
+
+fn pure_now(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Type) -> Done<()> {
     if let Some(p) = f.tparams.first() {
         return Err(world.report(Diagnostic::not_built(p.span, "type parameters of pure functions")));
     }
@@ -172,7 +205,7 @@ fn pure(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Type) 
     Ok(())
 }
 
-/// A pure function of words. Functions it applies have to be defined before it, so nothing is recursive.
+/// A pure function of words. What it applies is elaborated before it, so nothing is recursive.
 fn word_function(world: &mut World<'_>, mut body: Body, name: &str, params: Vec<(&Ident, Ty)>, result: &Ty, block: &Block) -> Done<PureId> {
     let mut locals: Vec<Local> = Vec::new();
     for (p, ty) in params {

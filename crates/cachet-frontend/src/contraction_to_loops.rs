@@ -6,16 +6,18 @@
 //!          store c[i, j] = fold k in 0 .. K from -0.0 as acc'0: f32 do fma (load a[i, k]) (load b[k, j]) acc'0
 //! ```
 //!
-//! A product at the top of a sum joins the chain by `mul_add`, anything else by `add`. Totals are numbered through the
-//! whole contraction in the order in which their sums begin.
+//! A product at the top of a sum joins the chain by `mul_add`, anything else by `add`. A total has the number of its sum,
+//! counted through the equations in the order in which sums begin, so each copy of an inlined one has the same. Where an
+//! inlined sum's index has the name of a loop around it, it takes a fresh one: a name means one thing at a time.
 
 use cachet_core::equations::{Combine, Contraction, Equation, Expr, Sum, Target};
-use cachet_core::ir::{Access, Block, Fold, Fun, Guard, Ix, LocalInfo, Op, Stmt, StmtKind, Var, Word};
+use cachet_core::instance::unfold;
+use cachet_core::ir::{Access, Block, Fold, Fun, Guard, Ix, LocalInfo, Op, Program, PureId, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::Subst;
 use std::collections::BTreeSet;
 
 /// The nest.
-pub(crate) fn nest(c: &Contraction) -> Fun {
+pub(crate) fn nest(program: &Program, c: &Contraction) -> Fun {
     let fun = Fun {
         name: c.name.clone(),
         type_params: c.type_params.clone(),
@@ -30,10 +32,17 @@ pub(crate) fn nest(c: &Contraction) -> Fun {
         buffers: c.buffers.clone(),
         span: c.span,
     };
-    let mut lower = Lower { c, fun, totals: 0, used: BTreeSet::new() };
+    let mut first = 0;
+    let firsts = c.equations.iter().map(|e| {
+        let before = first;
+        first += sums(&e.value);
+        before
+    });
+    let mut lower = Lower { program, c, fun, firsts: firsts.collect(), totals: 0, used: BTreeSet::new(), around: Vec::new() };
     let mut body = Vec::new();
-    for e in &c.equations {
+    for (n, e) in c.equations.iter().enumerate() {
         if let Target::Output(buffer) = e.target {
+            lower.totals = lower.firsts[n];
             body.push(lower.equation(e, buffer));
         }
     }
@@ -42,15 +51,33 @@ pub(crate) fn nest(c: &Contraction) -> Fun {
 }
 
 struct Lower<'a> {
+    program: &'a Program,
     c: &'a Contraction,
     fun: Fun,
+    /// The number of each equation's first sum.
+    firsts: Vec<u32>,
+    /// The next sum's number.
     totals: u32,
     /// Summed indices that are a loop already.
     used: BTreeSet<Var>,
+    /// The loops around what is made.
+    around: Vec<Var>,
+}
+
+/// How many sums a value has.
+fn sums(e: &Expr) -> u32 {
+    match e {
+        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) => 0,
+        Expr::Op(_, _, args) | Expr::Apply(_, args) | Expr::Tuple(args) => args.iter().map(sums).sum(),
+        Expr::Part(w, _) => sums(w),
+        Expr::If(_, a, b) => sums(a) + sums(b),
+        Expr::Sum(s) => 1 + sums(&s.body),
+    }
 }
 
 impl Lower<'_> {
     fn equation(&mut self, e: &Equation, buffer: cachet_core::ir::Buffer) -> Stmt {
+        self.around.clone_from(&e.indices);
         let word = self.word(&e.value, &Subst::default());
         let at = e.indices.iter().map(|v| Ix::Var(*v)).collect();
         let mut body: Block = vec![Stmt { kind: StmtKind::Store { to: Access { buffer, at, span: e.span }, word }, span: e.span }];
@@ -83,23 +110,35 @@ impl Lower<'_> {
                 for (v, ix) in equation.indices.iter().zip(at) {
                     inner.vars.insert(*v, subst.ix(ix));
                 }
-                self.word(&equation.value, &inner)
+                let outer = std::mem::replace(&mut self.totals, self.firsts[*n as usize]);
+                let word = self.word(&equation.value, &inner);
+                self.totals = outer;
+                word
             }
         }
     }
 
     /// One chain: a fold inside a fold for each further binder, the inner one continuing the outer's total.
     fn sum(&mut self, s: &Sum, subst: &Subst) -> Word {
-        let zero = self.word(&s.zero, subst);
+        let zero = match &s.zero {
+            Expr::Apply(f, args) if args.is_empty() => self.operation(*f, &[]),
+            zero => self.word(zero, subst),
+        };
         let number = self.totals;
         self.totals += 1;
         let mut subst = subst.clone();
         let mut loops = Vec::new();
+        let depth = self.around.len();
         for b in &s.binders {
             let domain = subst.domain(&b.domain);
             let info = self.fun.vars[b.var.index()].clone();
             // Each use of an intermediate has a sum, so a loop, of its own.
-            let var = if self.used.insert(b.var) { b.var } else { self.fun.add_var(info.name, info.kind) };
+            let name = self.free_name(&info.name);
+            let var = match self.used.insert(b.var) && name == info.name {
+                true => b.var,
+                false => self.fun.add_var(name, info.kind),
+            };
+            self.around.push(var);
             subst.vars.insert(b.var, Ix::Var(var));
             let total = LocalInfo { name: format!("acc'{number}"), ty: s.ty.clone(), dims: vec![], mutable: false };
             let acc = self.fun.add_local(total);
@@ -107,6 +146,7 @@ impl Lower<'_> {
         }
         let Some(last) = loops.last().map(|l| Word::Local(l.2, vec![])) else { return zero };
         let mut next = self.term(s, last, &subst);
+        self.around.truncate(depth);
         for (i, (var, domain, acc, guard)) in loops.iter().enumerate().rev() {
             if let Some(g) = guard {
                 next = Word::If(Box::new(g.clone()), Box::new(next), Box::new(Word::Local(*acc, vec![])));
@@ -125,6 +165,22 @@ impl Lower<'_> {
         next
     }
 
+    /// An implementation's own operation has no name in the language: what it computes stands in its place.
+    fn operation(&mut self, f: PureId, args: &[Word]) -> Word {
+        match self.program.pures.get(f.index()) {
+            Some(pure) => unfold(self.program, pure, args, &mut self.fun.locals),
+            None => Word::Apply(f, args.to_vec()),
+        }
+    }
+
+    /// The name, or the first of `k_2`, `k_3`, .. that neither a loop around, nor a size, nor an array has.
+    fn free_name(&self, wanted: &str) -> String {
+        let vars = self.around.iter().chain(&self.fun.sizes).map(|v| self.fun.vars[v.index()].name.as_str());
+        let taken: BTreeSet<&str> = vars.chain(self.fun.buffers.iter().map(|b| b.name.as_str())).collect();
+        let others = (2u64..).map(|n| format!("{wanted}_{n}"));
+        std::iter::once(wanted.to_string()).chain(others).find(|n| !taken.contains(n.as_str())).unwrap_or_default()
+    }
+
     /// The next total: the chain with one term.
     fn term(&mut self, s: &Sum, chain: Word, subst: &Subst) -> Word {
         let op = |op: Op, args: Vec<Word>| Word::Op { op, arith: s.arith, args };
@@ -139,7 +195,7 @@ impl Lower<'_> {
         let term = self.word(&s.body, subst);
         match &s.add {
             Combine::Op(add) => op(*add, vec![chain, term]),
-            Combine::Apply(f) => Word::Apply(*f, vec![chain, term]),
+            Combine::Apply(f) => self.operation(*f, &[chain, term]),
         }
     }
 }

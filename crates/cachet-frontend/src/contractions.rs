@@ -7,7 +7,7 @@ use cachet_core::equations::{Contraction, Equation, Target};
 use cachet_core::ir::{At, Buffer, Domain, FunId, Ix, Role, Var, VarKind};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Span, codes};
-use cachet_syntax::ast::{self, FnResult, Index, Item};
+use cachet_syntax::ast::{self, ClauseKind, FnResult, Index, Item};
 use std::collections::BTreeMap;
 
 /// Elaborates a contraction and its plain nest.
@@ -15,7 +15,7 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     let loaded = world.loaded;
     let Item::Contraction(c) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
     let contraction = elaborate(world, r, c)?;
-    let nest = contraction_to_loops::nest(&contraction);
+    let nest = contraction_to_loops::nest(&world.module.program, &contraction);
     let id = FunId(world.module.program.funs.len() as u32);
     world.module.program.funs.push(nest);
     world.module.contractions.push((contraction, id));
@@ -54,6 +54,10 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
     for b in &outputs {
         let name = &body.buffers[b.index()].name;
         body.unreadable.insert(*b, format!("`{name}` is the output and cannot be read in its own equations"));
+    }
+    if let Some(other) = c.clauses.iter().find(|c| !matches!(c.kind, ClauseKind::Requires(_))) {
+        let d = Diagnostic::error(codes::SYNTAX, other.span, "a contraction has no clause but `requires`");
+        return Err(world.report(d.note("its outputs are its outputs; what else a function says of itself, a schedule adds")));
     }
     let clauses = world.clauses(&body, &c.clauses)?;
     let mut equations = Vec::new();
@@ -131,7 +135,8 @@ fn equation(world: &mut World<'_>, body: &mut Body, e: &ast::Equation, outputs: 
     }
     let Some(value) = tree.into_expr(&ranges) else {
         // Only a sum's index without a range is left out.
-        let missing = body.vars.iter().enumerate().find(|(i, info)| info.kind == VarKind::Index && !ranges.contains_key(&Var(*i as u32)));
+        let own = indices.first().map_or(0, |v| v.index());
+        let missing = body.vars.iter().enumerate().skip(own).find(|(i, info)| info.kind == VarKind::Index && !ranges.contains_key(&Var(*i as u32)));
         let v = missing.map_or(Var(0), |(i, _)| Var(i as u32));
         return Err(no_range(world, body, v, e.value.span));
     };

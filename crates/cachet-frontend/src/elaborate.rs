@@ -9,9 +9,9 @@ pub(crate) use expr::ELEMS;
 
 use crate::imports::Loaded;
 use crate::scope::{ItemRef, Scope};
-use crate::{algebra, contractions, functions, schedules, steps};
+use crate::{algebra, constants, assemble, contractions, functions, schedules, steps};
 use cachet_core::ir::{
-    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var, VarInfo, VarKind,
+    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var, VarInfo, VarKind,
 };
 use cachet_core::script::Module;
 use cachet_source::{Diagnostic, Span};
@@ -34,12 +34,16 @@ pub(crate) struct World<'a> {
     pub funs: BTreeMap<ItemRef, FunId>,
     /// Pure functions by item.
     pub pures: BTreeMap<ItemRef, PureId>,
+    /// Pure functions being elaborated, each applied by the one before.
+    pub pending: Vec<ItemRef>,
     /// Interfaces by item: positions in the program.
     pub interfaces: BTreeMap<ItemRef, u32>,
     /// Implementations by the name they are written with, per file that defines them.
     pub impls: Vec<(usize, String, ImplId)>,
-    /// Constants by item.
+    /// Sizes by item.
     pub consts: BTreeMap<ItemRef, i64>,
+    /// Words by item.
+    pub words: BTreeMap<ItemRef, Lit>,
     /// Items that were refused: what uses them is left out silently.
     pub refused: std::collections::BTreeSet<ItemRef>,
 }
@@ -176,9 +180,11 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
         module: Module::default(),
         funs: BTreeMap::new(),
         pures: BTreeMap::new(),
+        pending: Vec::new(),
         interfaces: BTreeMap::new(),
         impls: Vec::new(),
         consts: BTreeMap::new(),
+        words: BTreeMap::new(),
         refused: std::collections::BTreeSet::new(),
     };
     let mut items: Vec<ItemRef> = Vec::new();
@@ -197,7 +203,7 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
         }
     }
     let phases: [fn(&mut World<'_>, ItemRef) -> Done<()>; 7] = [
-        algebra::constant,
+        constants::item,
         algebra::item,
         contractions::item,
         functions::declare,
@@ -212,10 +218,12 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
             }
         }
     }
+    schedules::refresh(&mut world);
     functions::refuse_recursion(&mut world);
     schedules::expand_all(&mut world, &items);
     let root = loaded.root();
     let mut module = world.module;
     module.items = items.iter().filter(|r| r.unit == root).filter_map(|r| world.funs.get(r).copied()).collect();
-    module
+    let refused = world.refused.iter().filter_map(|r| world.funs.get(r).copied()).collect();
+    assemble::without(module, refused)
 }

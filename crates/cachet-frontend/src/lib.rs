@@ -4,13 +4,15 @@
 //! | --- | --- |
 //! | files and their imports | `imports` |
 //! | which name means what | `scope` |
+//! | constants | `constants` |
 //! | interfaces, implementations, pure functions | `algebra` |
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
 //! | contractions to equations, and to their plain nest | `contractions`, `contraction_to_loops` |
-//! | functions by hand, and `main` | `functions` |
+//! | functions by hand, and `main` | `functions`, `statements`, `calls` |
 //! | step definitions to patterns | `steps` |
 //! | schedules, schedule functions expanded | `schedules` |
+//! | the module without what was refused | `assemble` |
 //!
 //! What parses and has no meaning yet is refused with *not built yet*, and only the item that contains it. A refused
 //! item does not hide the next; what depends on it is left out silently, for the reason is already given.
@@ -18,8 +20,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 mod algebra;
+mod assemble;
 mod calls;
-mod statements;
+mod constants;
 mod contraction_to_loops;
 mod contractions;
 mod elaborate;
@@ -28,6 +31,7 @@ mod head;
 mod imports;
 mod schedules;
 mod scope;
+mod statements;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -67,6 +67,16 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
     Ok(())
 }
 
+/// Gives every schedule's function the body of what it starts from: functions get theirs after their heads.
+pub(crate) fn refresh(world: &mut World<'_>) {
+    for s in &world.module.scripts {
+        let span = world.module.program.funs[s.fun.index()].span;
+        let mut fun = derive(&world.module.program, s.of, &s.name, &s.types);
+        fun.span = span;
+        world.module.program.funs[s.fun.index()] = fun;
+    }
+}
+
 /// `@(S = PlusTimes f32)` for a schedule: all type parameters or none.
 fn bindings(world: &mut World<'_>, unit: usize, of: FunId, targs: &[ast::Targ], span: Span) -> Done<Vec<Binding>> {
     let params = world.module.program.funs[of.index()].type_params.clone();

@@ -60,7 +60,7 @@ impl World<'_> {
         }
         let domain = self.domain(body, domain)?;
         let depth = body.names.len();
-        let v = self.loop_var(body, &var.name, &domain);
+        let v = self.loop_var(body, &var.name, &domain)?;
         let stmts = self.block(body, inner);
         body.names.truncate(depth);
         Ok(StmtKind::For { var: v, domain, body: stmts? })
@@ -83,6 +83,7 @@ impl World<'_> {
 
     /// A word gets a local; an index is only another way to write itself.
     fn let_stmt(&mut self, body: &mut Body, name: &Ident, ty: Option<&Type>, value: &Expr) -> Done<Option<StmtKind>> {
+        self.fresh(body, name)?;
         if ty.is_none() && self.is_index(body, value) {
             let ix = self.ix(body, value)?;
             body.bind(name, Meaning::Ix(ix));
@@ -111,6 +112,7 @@ impl World<'_> {
     }
 
     fn var_stmt(&mut self, body: &mut Body, name: &Ident, ty: Option<&Type>, value: &Expr) -> Done<StmtKind> {
+        self.fresh(body, name)?;
         let (init, ty, dims) = match ty {
             Some(Type { kind: TypeKind::Array { element, extents }, .. }) => {
                 let ty = self.word_type(body, element)?;
@@ -255,6 +257,7 @@ impl World<'_> {
     }
 
     fn alloc(&mut self, body: &mut Body, name: &Ident, ty: &ParamType) -> Done<StmtKind> {
+        self.fresh(body, name)?;
         let TypeKind::Array { element, extents } = &ty.ty.kind else {
             let d = Diagnostic::error(codes::TYPE_MISMATCH, ty.ty.span, "`alloc` makes an array");
             return Err(self.report(d.help("write its element and extents: `alloc t: [f32; 8, 8]`")));

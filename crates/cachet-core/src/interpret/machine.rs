@@ -4,7 +4,7 @@ use super::array::{Array, cell_count, flatten};
 use super::code::{Code, Mode, Unit};
 use super::grid::GridFrame;
 use super::{Options, Trap, TrapKind, trap};
-use crate::ir::{At, MAX_DIM, Ty};
+use crate::ir::{At, MAX_DIM};
 
 pub(super) type Ran<T> = Result<T, Box<Trap>>;
 
@@ -261,10 +261,6 @@ impl<'u> Machine<'u, '_> {
         &self.views[self.view_base + buffer as usize]
     }
 
-    /// The elements of a buffer's cell.
-    pub(super) fn elems(&self, ty: &Ty) -> usize {
-        flatten(ty).map_or(0, |e| e.len())
-    }
 }
 
 /// `M = 3, N = 0`.

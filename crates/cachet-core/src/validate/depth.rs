@@ -13,11 +13,20 @@ enum Part<'a> {
     Guard(&'a Guard),
 }
 
+/// Whether a word stays within the limits.
+pub(super) fn word_within(word: &Word) -> bool {
+    walk(vec![(Part::Word(word), 0, 1)])
+}
+
 /// Whether a function's statements and terms stay within the limits.
 pub(super) fn within(fun: &Fun) -> bool {
     let mut todo: Vec<(Part<'_>, usize, usize)> = fun.body.iter().map(|s| (Part::Stmt(s), 1, 0)).collect();
     todo.extend(fun.requires.iter().map(|g| (Part::Guard(g), 0, 1)));
     todo.extend(fun.buffers.iter().flat_map(|b| &b.extents).map(|e| (Part::Ix(e), 0, 1)));
+    walk(todo)
+}
+
+fn walk(mut todo: Vec<(Part<'_>, usize, usize)>) -> bool {
     while let Some((part, stmts, terms)) = todo.pop() {
         if stmts > MAX_DEPTH || terms > MAX_TERM_DEPTH {
             return false;

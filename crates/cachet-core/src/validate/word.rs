@@ -9,9 +9,17 @@ const BOOL: Ty = Ty::Elem(Elem::Bool);
 impl Check<'_> {
     pub(super) fn word(&mut self, word: &Word) -> Option<Ty> {
         match word {
-            Word::Lit(l) => Some(Ty::Elem(l.elem)),
+            Word::Lit(l) => {
+                if !super::pure::literal(l) {
+                    self.fault("literals", "a literal has bits that its type has not");
+                }
+                Some(Ty::Elem(l.elem))
+            }
             Word::Index(ix, e) => {
                 self.ix(ix);
+                if *e == Elem::Bool {
+                    self.fault("types", "an index is no `bool`");
+                }
                 Some(Ty::Elem(*e))
             }
             Word::Load(a) => {
@@ -83,6 +91,9 @@ impl Check<'_> {
                     self.bind_local(l);
                     self.local_has(l, empty.as_ref(), false);
                 }
+                if matches!(r.shape, crate::ir::Shape::Lanes(n) if !n.is_power_of_two()) {
+                    self.fault("literals", "the number of lanes is not a power of two");
+                }
                 let combine = self.word(&r.combine);
                 self.locals.remove(&r.operands.0);
                 self.locals.remove(&r.operands.1);
@@ -92,6 +103,7 @@ impl Check<'_> {
             Word::Differing(a, b) => {
                 self.use_buffer(*a);
                 self.use_buffer(*b);
+                self.host("counts differences");
                 let info = |b: &crate::ir::Buffer| self.fun.buffers.get(b.index()).map(|i| (i.elem.clone(), i.extents.len()));
                 if info(a) != info(b) {
                     self.fault("types", "`differing` compares arrays of two types");
@@ -151,7 +163,7 @@ pub(crate) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
             [c, a, b] if *c == BOOL && a == b => Some(a.clone()),
             _ => None,
         },
-        Prim::Cast(to) => same(1).map(|_| Ty::Elem(to)),
+        Prim::Cast(to) => same(1).filter(|e| to != Elem::Bool || *e == to).map(|_| Ty::Elem(to)),
         Prim::FromBits(to) => same(1).filter(|e| !e.is_float() && to.is_float() && e.bytes() == to.bytes()).map(|_| Ty::Elem(to)),
         Prim::ToBits => match same(1)? {
             Elem::F64 => Some(Ty::Elem(Elem::U64)),

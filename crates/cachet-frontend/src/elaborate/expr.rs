@@ -18,6 +18,12 @@ const BUILTINS: &[(&str, Prim, usize)] = &[
     ("to_bits", Prim::ToBits, 1),
 ];
 
+/// Functions of the language without a body yet.
+const LATER: &[&str] = &[
+    "exp", "log", "tanh", "erf", "sin", "cos", "pow", "ceil", "floor", "splat", "repeat", "mma", "slice_lanes", "mma_block",
+    "outer_fma_primitive", "lines", "span_bytes",
+];
+
 impl World<'_> {
     /// A type as a message names it.
     pub(crate) fn ty_text(&self, body: &Body, ty: &Ty) -> String {
@@ -77,8 +83,9 @@ impl World<'_> {
     fn word_name(&mut self, body: &Body, name: &Ident) -> Done<(Tree, Ty)> {
         match body.find(&name.name) {
             Some(Meaning::Local(l)) => {
-                let ty = body.locals[l.index()].ty.clone();
-                Ok((Tree::Local(*l, vec![]), ty))
+                let l = *l;
+                let at = self.cell(body, name, l, &[], name.span)?;
+                Ok((Tree::Local(l, at), body.locals[l.index()].ty.clone()))
             }
             Some(Meaning::Var(_) | Meaning::Ix(_)) => {
                 let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is an index, and a value is wanted here", name.name))
@@ -93,11 +100,7 @@ impl World<'_> {
             Some(Meaning::Block(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => {
                 Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is not a value", name.name))))
             }
-            None => {
-                let known: Vec<String> = body.names.iter().map(|(n, _)| n.clone()).collect();
-                let d = scope::unknown(name, "value", known.iter().map(String::as_str));
-                Err(self.report(d))
-            }
+            None => self.constant_word(body, name),
         }
     }
 
@@ -106,6 +109,7 @@ impl World<'_> {
         match body.find(&name.name) {
             Some(Meaning::Buffer(b)) => Ok(*b),
             Some(_) => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is not an array", name.name)))),
+            None if body.broken.contains(&name.name) => Err(Reported),
             None => {
                 let arrays: Vec<String> =
                     body.names.iter().filter(|(_, m)| matches!(m, Meaning::Buffer(_))).map(|(n, _)| n.clone()).collect();
@@ -138,6 +142,10 @@ impl World<'_> {
     }
 
     fn load(&mut self, body: &mut Body, place: &Place) -> Done<(Tree, Ty)> {
+        if body.values.is_some() {
+            let d = Diagnostic::error(codes::SYNTAX, place.span, "an equation names elements, and loads none");
+            return Err(self.report(d.help("write the element itself, as `a[i, k]`")));
+        }
         let (Some(name), Some(indices)) = (place.path.as_ident(), place.indices()) else {
             return Err(self.report(Diagnostic::error(codes::SYNTAX, place.span, "an array's element is wanted here, as `a[i, k]`")));
         };
@@ -163,6 +171,10 @@ impl World<'_> {
                 let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("an element of `{}` is read by `load`", name.name))
                     .help(format!("write `load {}[..]`", name.name));
                 Err(self.report(d))
+            }
+            (Some(Meaning::Local(l)), _) => {
+                let at = self.cell(body, name, l, indices, e.span)?;
+                Ok((Tree::Local(l, at), body.locals[l.index()].ty.clone()))
             }
             _ => self.element(body, name, indices, e.span),
         }
@@ -330,12 +342,16 @@ impl World<'_> {
 
     fn pure_call(&mut self, body: &mut Body, name: &Ident, args: &[&Expr], span: Span) -> Done<(Tree, Ty)> {
         let found = self.scope.find(body.unit, &name.name);
-        if found.is_some_and(|r| self.refused.contains(&r)) {
-            return Err(Reported);
-        }
-        let Some(pure) = found.and_then(|r| self.pures.get(&r)).copied() else {
+        let pure = match found {
+            Some(r) => self.pure_function(r, name)?,
+            None => None,
+        };
+        let Some(pure) = pure else {
             let d = match found {
                 Some(r) => Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is {}, and has no value", name.name, self.item(r))),
+                None if LATER.contains(&name.name.as_str()) => {
+                    Diagnostic::not_built(name.span, format!("the function `{}`", name.name))
+                }
                 None => {
                     let known: Vec<String> = BUILTINS.iter().map(|b| b.0.to_string()).chain(self.scope.names(body.unit).map(String::from)).collect();
                     scope::unknown(name, "function", known.iter().map(String::as_str))
@@ -555,7 +571,11 @@ impl World<'_> {
         };
         let domain = self.domain(body, domain)?;
         let depth = body.names.len();
-        let v = self.loop_var(body, var, &domain);
+        let v = self.loop_var(body, var, &domain)?;
+        // A sum inside a sum continues its total, perhaps under the same name.
+        if !matches!(body.find(&acc.name), Some(Meaning::Local(_))) {
+            self.fresh(body, acc)?;
+        }
         let local = body.add_local(&acc.name, ty.clone(), false);
         body.bind(acc, Meaning::Local(local));
         let next = self.word_of(body, next, &ty);

@@ -68,9 +68,7 @@ impl World<'_> {
                 return Err(super::Reported);
             }
         }
-        let known: Vec<String> = body.names.iter().map(|(n, _)| n.clone()).collect();
-        let d = scope::unknown(name, "index or size", known.iter().map(String::as_str));
-        Err(self.report(d))
+        Err(self.unknown_value(body, name, "index or size"))
     }
 
     fn ix_binary(&mut self, body: &Body, op: BinaryOp, lhs: &Expr, rhs: &Expr, e: &Expr) -> Done<Ix> {
@@ -194,9 +192,19 @@ impl World<'_> {
         }
     }
 
+    /// Refuses a name that means something already: steps look at names, so one name is one thing at a time.
+    pub(crate) fn fresh(&mut self, body: &Body, name: &Ident) -> Done<()> {
+        if body.find(&name.name).is_none() {
+            return Ok(());
+        }
+        let d = Diagnostic::error(codes::DUPLICATE_NAME, name.span, format!("`{}` means something here already", name.name));
+        Err(self.report(d.help("choose another name: nothing is shadowed, for steps find loops and arrays by their names")))
+    }
+
     /// A new loop variable over a domain.
-    pub(crate) fn loop_var(&mut self, body: &mut Body, name: &Ident, domain: &Domain) -> Var {
-        match domain {
+    pub(crate) fn loop_var(&mut self, body: &mut Body, name: &Ident, domain: &Domain) -> Done<Var> {
+        self.fresh(body, name)?;
+        Ok(match domain {
             Domain::Range { .. } => {
                 let v = body.add_var(&name.name, VarKind::Index);
                 body.bind(name, Meaning::Var(v));
@@ -207,7 +215,7 @@ impl World<'_> {
                 body.bind(name, Meaning::Block(v));
                 v
             }
-        }
+        })
     }
 
     /// Whether an expression is about indices rather than words: decided by its names; a bare number is either.

@@ -45,6 +45,7 @@ impl World<'_> {
                     .help("give the sum another index, or leave this one out on the left");
                 return Err(self.report(d));
             }
+            self.fresh(body, &b.name)?;
             let var = body.add_var(&b.name.name, VarKind::Index);
             if let Some((lo, hi)) = &b.range {
                 let (lo, hi) = (self.ix(body, lo)?, self.ix(body, hi)?);
@@ -130,6 +131,21 @@ impl World<'_> {
 
     /// A monoid's implementation: its empty value and what combines two.
     fn monoid(&mut self, body: &Body, ty: &Type) -> Done<(Algebra, Ty)> {
+        let own = ty.as_path().and_then(|p| p.as_ident()).and_then(|n| body.find(&n.name));
+        if let Some(Meaning::TypeParam(p)) = own {
+            let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
+            let method = |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| Op::Method(*p, m as u32));
+            return match (method("empty"), method("combine")) {
+                (Some(empty), Some(combine)) => {
+                    let zero = Tree::Op(empty, vec![]);
+                    Ok((Algebra { zero, add: Combine::Op(combine), mul_add: None }, Ty::Abstract(*p)))
+                }
+                _ => {
+                    let message = format!("a {} has no `empty` and `combine`, and a reduction needs a Monoid", interface.name);
+                    Err(self.report(Diagnostic::error(codes::BINDING, ty.span, message)))
+                }
+            };
+        }
         let name = self.impl_name(ty)?;
         let Some(id) = self.implementation(body.unit, &name) else {
             let known = self.implementations(body.unit);

@@ -1,0 +1,75 @@
+//! Core functions as textual LLVM IR (19 or later, opaque pointers).
+//!
+//! The program has been checked: accesses are in bounds, outputs are written, what is lent does not overlap, and index
+//! arithmetic stays within 64 bits. The text says so to LLVM where it helps (`inbounds`, `nsw`, `noalias`), and claims
+//! nothing else: no fast-math flag, no contraction, floats as bit patterns. Only text leaves; nothing is compiled here.
+//!
+//! What the text means at its borders:
+//! - `void NAME(i64 size, .., ptr buffer, ..)`, and `void NAME__packed(ptr sizes, ptr buffers)` for uniform calls;
+//! - a buffer is row-major; an element is its LLVM type (`bool` a byte that is 0 or 1), a tuple a struct laid out as C
+//!   would;
+//! - of the C library it needs `aligned_alloc`, `free` and `abort` where memory is allocated, and `printf`, `snprintf`,
+//!   `strtod`, `strchr`, `atoi` and `fflush` where something is printed.
+//!
+//! The program has passed `cachet_core::validate`; what is valid and has no native code is refused.
+
+#![allow(clippy::result_large_err, reason = "a refusal ends the emission: its size does not matter")]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
+
+mod convert;
+mod emitter;
+mod function;
+mod index;
+mod memory;
+mod module;
+mod reduce;
+mod stmt;
+mod support;
+mod types;
+mod view;
+mod word;
+
+use cachet_core::ir::{Binding, FunId, Program};
+use cachet_source::Diagnostic;
+
+/// What the text is for. None of it changes a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// LLVM's name of the processor; empty for the target's baseline.
+    pub cpu: String,
+    /// Comma-separated, each with `+` or `-`; may be empty.
+    pub features: String,
+    /// Width of the vectors that LLVM should prefer, in bits; 0 leaves it to LLVM.
+    pub vector_bits: u32,
+}
+
+/// A function that may be called from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its symbol; `__packed` appended is the symbol of the uniform entry.
+    pub name: String,
+    /// Number of `i64` sizes.
+    pub sizes: usize,
+    /// Number of buffers.
+    pub buffers: usize,
+}
+
+/// A module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// LLVM IR.
+    pub ir: String,
+    /// What was asked for, in that order.
+    pub entries: Vec<Entry>,
+}
+
+/// Functions at implementations, with everything they call.
+pub fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &Options) -> Result<Text, Diagnostic> {
+    module::emit(program, funs, options)
+}
+
+/// A program: C's `i32 @main()`, which runs a function without parameters and returns 0, or 1 where its output could
+/// not be written.
+pub fn emit_main(program: &Program, main: FunId, options: &Options) -> Result<Text, Diagnostic> {
+    module::emit_main(program, main, options)
+}

@@ -1,0 +1,131 @@
+//! What goes into a module: instances, found through calls; their symbols; attributes; and what they need of the C library.
+
+use crate::function::{Outcome, define};
+use crate::support::{self, Support};
+use crate::{Entry, Options, Text};
+use cachet_core::instance::instantiate;
+use cachet_core::ir::{At, Binding, FunId, Program};
+use cachet_source::{Diagnostic, codes};
+use std::collections::BTreeSet;
+
+/// A function at implementations.
+struct Instance {
+    fun: FunId,
+    types: Vec<Binding>,
+    symbol: String,
+}
+
+/// A module on its way to text.
+pub(crate) struct Module<'a> {
+    pub(crate) program: &'a Program,
+    instances: Vec<Instance>,
+    support: BTreeSet<Support>,
+}
+
+impl Module<'_> {
+    /// The symbol of a function at implementations, which becomes part of the module.
+    pub(crate) fn require(&mut self, fun: FunId, types: &[Binding], span: At) -> Outcome<String> {
+        if let Some(found) = self.instances.iter().find(|i| i.fun == fun && i.types == types) {
+            return Ok(found.symbol.clone());
+        }
+        let Some(source) = self.program.funs.get(fun.index()) else {
+            return Err(Diagnostic::error(codes::UNKNOWN_NAME, span.0, "there is no such function"));
+        };
+        let bound = types.iter().all(|b| matches!(b, Binding::Impl(i) if i.index() < self.program.impls.len()));
+        if !bound || types.len() != source.type_params.len() {
+            let text =
+                format!("`{}` has type parameters that are not bound: there is no native code for it", source.name);
+            return Err(Diagnostic::error(codes::BINDING, span.0, text));
+        }
+        let symbol = format!("cachet_{}_{}", sanitised(&source.name), self.instances.len());
+        self.instances.push(Instance { fun, types: types.to_vec(), symbol: symbol.clone() });
+        Ok(symbol)
+    }
+
+    /// Notes that a routine is used.
+    pub(crate) fn needs(&mut self, support: Support) {
+        self.support.insert(support);
+    }
+}
+
+/// A module of the functions that are asked for and what they call.
+pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &Options) -> Outcome<Text> {
+    let mut module = Module { program, instances: Vec::new(), support: BTreeSet::new() };
+    let mut entries = Vec::new();
+    for (fun, types) in funs {
+        let name = module.require(*fun, types, At::default())?;
+        let source = &program.funs[fun.index()];
+        entries.push(Entry { name, sizes: source.sizes.len(), buffers: source.params.len() });
+    }
+    let external = module.instances.len();
+    let ir = module.text(external, options, "")?;
+    Ok(Text { ir, entries })
+}
+
+/// A module that is a program.
+pub(crate) fn emit_main(program: &Program, main: FunId, options: &Options) -> Outcome<Text> {
+    let mut module = Module { program, instances: Vec::new(), support: BTreeSet::new() };
+    let symbol = module.require(main, &[], At::default())?;
+    let source = &program.funs[main.index()];
+    if !source.sizes.is_empty() || !source.params.is_empty() {
+        let text = format!("`{}` cannot be run: it has parameters", source.name);
+        return Err(Diagnostic::error(codes::ARITY, source.span.0, text));
+    }
+    module.needs(Support::Main);
+    let ir = module.text(0, options, &support::c_main(&symbol))?;
+    Ok(Text { ir, entries: Vec::new() })
+}
+
+impl Module<'_> {
+    /// The whole text. The first `external` instances may be called from outside.
+    fn text(mut self, external: usize, options: &Options, main: &str) -> Outcome<String> {
+        let mut functions = String::new();
+        let mut done = 0;
+        while let Some(next) = self.instances.get(done) {
+            let fun = instantiate(self.program, &self.program.funs[next.fun.index()], &next.types);
+            let symbol = next.symbol.clone();
+            functions.push_str(&define(&mut self, &fun, &symbol, done < external)?);
+            functions.push('\n');
+            done += 1;
+        }
+        let mut out = String::from("; Text for LLVM 19 or later.\n\n");
+        out.push_str(&functions);
+        out.push_str(main);
+        for support in &self.support {
+            out.push_str(support.text());
+        }
+        out.push_str(&support::declarations(&self.support));
+        out.push_str(&attributes(options));
+        Ok(out)
+    }
+}
+
+/// The attributes of every function. Without `no-builtins`, loops over memory become calls of the C library.
+fn attributes(options: &Options) -> String {
+    let mut out = String::from("attributes #0 = { mustprogress nounwind \"no-builtins\"");
+    let width = if options.vector_bits == 0 { String::new() } else { options.vector_bits.to_string() };
+    let texts = [("target-cpu", &options.cpu), ("target-features", &options.features), ("prefer-vector-width", &width)];
+    for (name, text) in texts {
+        if !text.is_empty() {
+            out.push_str(&format!(" \"{name}\"=\"{}\"", escaped(text)));
+        }
+    }
+    out.push_str(" }\n");
+    out
+}
+
+/// A string's text between LLVM's quotes.
+fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|b| match b {
+            b'"' | b'\\' => format!("\\{b:02X}"),
+            b' '..=b'~' => char::from(b).to_string(),
+            _ => format!("\\{b:02X}"),
+        })
+        .collect()
+}
+
+/// A user's name as part of a symbol. The number after it tells two apart that become the same.
+fn sanitised(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+}

@@ -1,0 +1,104 @@
+//! How do statements run?
+
+use crate::function::{Lower, Outcome, Place};
+use crate::support::Support;
+use crate::types::{Value, is_signed, register};
+use cachet_core::ir::{Block, Call, Elem, Role, Stmt, StmtKind, Ty, Word};
+
+impl Lower<'_, '_> {
+    /// Statements in order; what they allocate is freed at the end.
+    pub(crate) fn block(&mut self, block: &Block) -> Outcome<()> {
+        let mut allocated = Vec::new();
+        for s in block {
+            if let Some(base) = self.stmt(s)? {
+                allocated.push(base);
+            }
+        }
+        for base in allocated.iter().rev() {
+            self.release(base);
+        }
+        Ok(())
+    }
+
+    /// One statement; the address of what it allocates.
+    fn stmt(&mut self, stmt: &Stmt) -> Outcome<Option<String>> {
+        self.span = stmt.span;
+        match &stmt.kind {
+            StmtKind::For { var, domain, body } => {
+                self.domain(*var, domain, &[], &mut |this, _| {
+                    this.block(body)?;
+                    Ok(vec![])
+                })?;
+            }
+            StmtKind::Grid(_) => return Err(self.not_built("native code for `grid`")),
+            StmtKind::If { guard, then, els } => {
+                let cond = self.guard(guard)?;
+                let (yes, no, after) = (self.em.block(), self.em.block(), self.em.block());
+                self.em.branch(&cond, &yes, &no);
+                for (label, body) in [(yes, then), (no, els)] {
+                    self.em.open(&label);
+                    self.block(body)?;
+                    self.em.jump(&after);
+                }
+                self.em.open(&after);
+            }
+            StmtKind::Let { local, word } => {
+                let value = self.word(word)?;
+                self.bind(*local, Place::Value(value));
+            }
+            StmtKind::Var { local, init } => {
+                let init = self.word(init)?;
+                self.declare(*local, &init)?;
+            }
+            StmtKind::Assign { local, at, word } => {
+                let value = self.word(word)?;
+                self.assign(*local, at, &value)?;
+            }
+            StmtKind::Store { to, word } => {
+                let value = self.word(word)?;
+                self.store(to, &value)?;
+            }
+            StmtKind::Alloc(b) => return Ok(Some(self.allocate(*b)?)),
+            StmtKind::Lease { .. } => return Err(self.not_built("native code for leases")),
+            StmtKind::Call(call) => self.call(call)?,
+            StmtKind::Print(word) => self.print(word)?,
+        }
+        Ok(None)
+    }
+
+    fn call(&mut self, call: &Call) -> Outcome<()> {
+        let program = self.program;
+        let Some(callee) = program.funs.get(call.fun.index()) else { return Err(self.ill_formed("a call of nothing")) };
+        let mut args = Vec::new();
+        for size in &call.sizes {
+            args.push(format!("i64 {}", self.ix(size)?));
+        }
+        for (view, param) in call.args.iter().zip(&callee.params) {
+            let at = self.view(view)?;
+            let written = callee.buffers.get(param.index()).is_some_and(|b| b.role == Role::Mut);
+            args.push(format!("ptr {}{at}", if written { "noalias " } else { "" }));
+        }
+        if args.len() != callee.sizes.len() + callee.params.len() {
+            return Err(self.ill_formed("a call has too many or too few arguments"));
+        }
+        let symbol = self.callee(call.fun, &call.types)?;
+        self.em.line(format_args!("call void @{symbol}({})", args.join(", ")));
+        Ok(())
+    }
+
+    /// Floats print as `f64`, whose digits tell every narrower float apart.
+    fn print(&mut self, word: &Word) -> Outcome<()> {
+        let value = self.word(word)?;
+        let Value { ty: Ty::Elem(elem), .. } = value else { return Err(self.ill_formed("a tuple is printed")) };
+        let (support, to) = match elem {
+            Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16 => (Support::PrintFloat, Elem::F64),
+            Elem::Bool => (Support::PrintBool, Elem::Bool),
+            _ if is_signed(elem) => (Support::PrintSigned, Elem::I64),
+            _ => (Support::PrintUnsigned, Elem::U64),
+        };
+        let name = self.convert(elem, to, value.only());
+        self.module.needs(support);
+        self.em.line(format_args!("call void @{}({} {name})", support.symbol(), register(to)));
+        Ok(())
+    }
+}

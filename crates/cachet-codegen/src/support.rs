@@ -1,0 +1,202 @@
+//! Routines that a module brings along, as text, each only where it is used.
+//!
+//! Printing a float follows the definition in `cachet_core::print::print_float` with C's own functions: the fewest
+//! digits that `strtod` reads back are the fewest that any correct reader does.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A routine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Support {
+    /// Memory, or the end of the program.
+    Allocate,
+    /// Prints an `f64`.
+    PrintFloat,
+    /// Prints an `i64`.
+    PrintSigned,
+    /// Prints a `u64`.
+    PrintUnsigned,
+    /// Prints a `bool`.
+    PrintBool,
+    /// C's `main`.
+    Main,
+}
+
+impl Support {
+    /// Its name, without `@`. A function of the user has a number at the end.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Support::Allocate => "cachet_allocate",
+            Support::PrintFloat => "cachet_print_float",
+            Support::PrintSigned => "cachet_print_signed",
+            Support::PrintUnsigned => "cachet_print_unsigned",
+            Support::PrintBool => "cachet_print_bool",
+            Support::Main => "main",
+        }
+    }
+
+    /// Its text; C's `main` is written where its function is known.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Support::Allocate => ALLOCATE,
+            Support::PrintFloat => PRINT_FLOAT,
+            Support::PrintSigned => PRINT_SIGNED,
+            Support::PrintUnsigned => PRINT_UNSIGNED,
+            Support::PrintBool => PRINT_BOOL,
+            Support::Main => "",
+        }
+    }
+
+    /// The functions of C and of LLVM that it calls.
+    fn calls(self) -> &'static [&'static str] {
+        match self {
+            Support::Allocate => &[
+                "declare noalias ptr @aligned_alloc(i64, i64) nounwind",
+                "declare void @free(ptr) nounwind",
+                "declare void @abort() noreturn nounwind",
+            ],
+            Support::PrintFloat => &[
+                "declare i32 @printf(ptr, ...) nounwind",
+                "declare i32 @snprintf(ptr, i64, ptr, ...) nounwind",
+                "declare double @strtod(ptr, ptr) nounwind",
+                "declare i32 @atoi(ptr) nounwind",
+                "declare ptr @strchr(ptr, i32) nounwind",
+            ],
+            Support::PrintSigned | Support::PrintUnsigned | Support::PrintBool => {
+                &["declare i32 @printf(ptr, ...) nounwind"]
+            }
+            Support::Main => &["declare i32 @fflush(ptr) nounwind"],
+        }
+    }
+}
+
+/// `declare` of what the routines call. LLVM knows its own intrinsics without.
+pub(crate) fn declarations(support: &BTreeSet<Support>) -> String {
+    let lines: BTreeSet<&str> = support.iter().flat_map(|s| s.calls()).copied().collect();
+    let mut out = String::new();
+    for line in lines {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+/// C's `main`: runs a function and writes out what it printed.
+pub(crate) fn c_main(symbol: &str) -> String {
+    format!(
+        "define i32 @main() #0 {{
+entry:
+  call void @{symbol}()
+  %failed = call i32 @fflush(ptr null)
+  %some = icmp ne i32 %failed, 0
+  %status = zext i1 %some to i32
+  ret i32 %status
+}}
+
+"
+    )
+}
+
+/// `aligned_alloc` wants a size that is a multiple of the alignment, and may return null for 0.
+const ALLOCATE: &str = "define internal noalias ptr @cachet_allocate(i64 %bytes) #0 {
+entry:
+  %more = add nuw nsw i64 %bytes, 64
+  %size = and i64 %more, -64
+  %at = call noalias align 64 ptr @aligned_alloc(i64 64, i64 %size)
+  %none = icmp eq ptr %at, null
+  br i1 %none, label %fail, label %done
+fail:
+  call void @abort()
+  unreachable
+done:
+  ret ptr %at
+}
+
+";
+
+const PRINT_SIGNED: &str = "@cachet_text_signed = private unnamed_addr constant [6 x i8] c\"%lld\\0A\\00\"
+define internal void @cachet_print_signed(i64 %x) noinline #0 {
+entry:
+  %r = call i32 (ptr, ...) @printf(ptr @cachet_text_signed, i64 %x)
+  ret void
+}
+
+";
+
+const PRINT_UNSIGNED: &str = "@cachet_text_unsigned = private unnamed_addr constant [6 x i8] c\"%llu\\0A\\00\"
+define internal void @cachet_print_unsigned(i64 %x) noinline #0 {
+entry:
+  %r = call i32 (ptr, ...) @printf(ptr @cachet_text_unsigned, i64 %x)
+  ret void
+}
+
+";
+
+const PRINT_BOOL: &str = "@cachet_text_true = private unnamed_addr constant [6 x i8] c\"true\\0A\\00\"
+@cachet_text_false = private unnamed_addr constant [7 x i8] c\"false\\0A\\00\"
+define internal void @cachet_print_bool(i1 %x) noinline #0 {
+entry:
+  %text = select i1 %x, ptr @cachet_text_true, ptr @cachet_text_false
+  %r = call i32 (ptr, ...) @printf(ptr %text)
+  ret void
+}
+
+";
+
+/// Sixteen digits after the first always read back, so the search ends. The longest text is `-d.(16 digits)e-308`.
+const PRINT_FLOAT: &str = "@cachet_text_nan = private unnamed_addr constant [5 x i8] c\"nan\\0A\\00\"
+@cachet_text_inf = private unnamed_addr constant [5 x i8] c\"inf\\0A\\00\"
+@cachet_text_minus_inf = private unnamed_addr constant [6 x i8] c\"-inf\\0A\\00\"
+@cachet_text_e = private unnamed_addr constant [5 x i8] c\"%.*e\\00\"
+@cachet_text_e_line = private unnamed_addr constant [6 x i8] c\"%.*e\\0A\\00\"
+@cachet_text_f_line = private unnamed_addr constant [6 x i8] c\"%.*f\\0A\\00\"
+define internal void @cachet_print_float(double %x) noinline #0 {
+entry:
+  %text = alloca [64 x i8]
+  %nan = fcmp uno double %x, %x
+  br i1 %nan, label %not_a_number, label %number
+not_a_number:
+  %r0 = call i32 (ptr, ...) @printf(ptr @cachet_text_nan)
+  ret void
+number:
+  %size = call double @llvm.fabs.f64(double %x)
+  %infinite = fcmp oeq double %size, 0x7FF0000000000000
+  br i1 %infinite, label %infinity, label %finite
+infinity:
+  %positive = fcmp ogt double %x, 0x0000000000000000
+  %sign = select i1 %positive, ptr @cachet_text_inf, ptr @cachet_text_minus_inf
+  %r1 = call i32 (ptr, ...) @printf(ptr %sign)
+  ret void
+finite:
+  br label %search
+search:
+  %digits = phi i32 [ 0, %finite ], [ %more_digits, %again ]
+  %r2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 64, ptr @cachet_text_e, i32 %digits, double %x)
+  %back = call double @strtod(ptr %text, ptr null)
+  %same = fcmp oeq double %back, %x
+  %last = icmp eq i32 %digits, 16
+  %enough = or i1 %same, %last
+  br i1 %enough, label %found, label %again
+again:
+  %more_digits = add i32 %digits, 1
+  br label %search
+found:
+  %e = call ptr @strchr(ptr %text, i32 101)
+  %after_e = getelementptr i8, ptr %e, i64 1
+  %exponent = call i32 @atoi(ptr %after_e)
+  %shifted = add i32 %exponent, 4
+  %plain = icmp ult i32 %shifted, 20
+  br i1 %plain, label %fixed, label %scientific
+fixed:
+  %left = sub i32 %digits, %exponent
+  %after_point = call i32 @llvm.smax.i32(i32 %left, i32 1)
+  %r3 = call i32 (ptr, ...) @printf(ptr @cachet_text_f_line, i32 %after_point, double %x)
+  ret void
+scientific:
+  %after_first = call i32 @llvm.smax.i32(i32 %digits, i32 1)
+  %r4 = call i32 (ptr, ...) @printf(ptr @cachet_text_e_line, i32 %after_first, double %x)
+  ret void
+}
+
+";

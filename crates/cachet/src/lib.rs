@@ -1,0 +1,13 @@
+//! The driver: the order of phases, the files a program is made of, running it and measuring it.
+//!
+//! Start at [`pipeline`].
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
+
+pub mod bench;
+pub mod claim;
+pub mod library;
+pub mod native;
+pub mod pipeline;
+mod replay;
+pub mod world;

@@ -1,0 +1,24 @@
+//! The standard library's files, carried in the executable.
+
+/// `cachet:NAME` and the files it consists of, in order.
+const LIBRARY: &[(&str, &[(&str, &str)])] = &[
+    (
+        "cachet:steps",
+        &[
+            ("cachet:steps/zero", include_str!("../../../library/steps/zero.cachet")),
+            ("cachet:steps/hoist", include_str!("../../../library/steps/hoist.cachet")),
+            ("cachet:steps/interchange", include_str!("../../../library/steps/interchange.cachet")),
+        ],
+    ),
+    ("cachet:monoid", &[("cachet:monoid", include_str!("../../../library/algebra/semiring.cachet"))]),
+];
+
+/// The files of `cachet:NAME`: the name that messages print and the text.
+pub fn files(name: &str) -> Option<Vec<(&'static str, &'static str)>> {
+    LIBRARY.iter().find(|(n, _)| *n == name).map(|(_, files)| files.to_vec())
+}
+
+/// The names that may be imported.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    LIBRARY.iter().map(|(n, _)| *n)
+}

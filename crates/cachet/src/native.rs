@@ -1,0 +1,89 @@
+//! From a checked program to machine code: the one way there.
+//!
+//! Code generation is given a program only here, and only for functions that the checker has accepted: a
+//! [`cachet_check::checked::Checked`] is what this takes, and nothing but the checker makes one.
+
+use crate::pipeline::Outcome;
+use cachet_codegen::{Entry, Options, Text};
+use cachet_core::ir::{Binding, FunId};
+use cachet_runtime::{HostTarget, Jit, Kernel, KernelArity, Llvm, Module, OptLevel, ToolError, ToolErrorKind};
+use cachet_source::Diagnostic;
+
+/// Why there is no machine code.
+#[derive(Clone, Debug)]
+pub enum Problem {
+    /// Something in the program.
+    Refused(Box<Diagnostic>),
+    /// Something outside the compiler.
+    Tool(ToolError),
+    /// What was asked for makes no sense.
+    User(String),
+}
+
+/// Compiled functions, in the order asked for.
+pub struct Native {
+    jit: Jit,
+    entries: Vec<Entry>,
+}
+
+impl Native {
+    /// Each function, callable.
+    pub fn kernels(&self) -> Result<Vec<Kernel>, Problem> {
+        let kernel = |e: &Entry| self.jit.kernel(&e.name, KernelArity { sizes: e.sizes, buffers: e.buffers });
+        self.entries.iter().map(|e| kernel(e).map_err(Problem::Tool)).collect()
+    }
+}
+
+/// Compiles functions at implementations into this process.
+pub fn compile(outcome: &Outcome, funs: &[(FunId, Vec<Binding>)], llvm: &Llvm) -> Result<Native, Problem> {
+    for (f, _) in funs {
+        accepted(outcome, *f)?;
+    }
+    let host = llvm.host().map_err(Problem::Tool)?;
+    let text = cachet_codegen::emit(outcome.checked.program(), funs, &options(&host)).map_err(refused)?;
+    let module = llvm.compile(&text.ir, &host.target(), OptLevel::O3).map_err(Problem::Tool)?;
+    Ok(Native { jit: module.load().map_err(Problem::Tool)?, entries: text.entries })
+}
+
+/// The whole program from `main`, compiled.
+pub fn compile_main(outcome: &Outcome, llvm: &Llvm) -> Result<Module, Problem> {
+    let host = llvm.host().map_err(Problem::Tool)?;
+    let text = main_text(outcome, &host)?;
+    llvm.compile(&text.ir, &host.target(), OptLevel::O3).map_err(Problem::Tool)
+}
+
+/// The whole program from `main`, as LLVM IR before LLVM has seen it.
+pub fn main_text(outcome: &Outcome, host: &HostTarget) -> Result<Text, Problem> {
+    let Some(main) = outcome.module.main else {
+        return Err(Problem::User("the file has no `main`".into()));
+    };
+    accepted(outcome, main)?;
+    cachet_codegen::emit_main(outcome.checked.program(), main, &options(host)).map_err(refused)
+}
+
+/// Runs `main` in this process and gives its exit status.
+pub fn run_main(outcome: &Outcome, llvm: &Llvm) -> Result<i32, Problem> {
+    let jit = compile_main(outcome, llvm)?.load().map_err(Problem::Tool)?;
+    jit.run_main("main").map_err(Problem::Tool)
+}
+
+fn accepted(outcome: &Outcome, fun: FunId) -> Result<(), Problem> {
+    if outcome.checked.accepts(fun) {
+        return Ok(());
+    }
+    let name = &outcome.checked.program().funs[fun.index()].name;
+    Err(Problem::User(format!("`{name}` was refused, so there is no code for it")))
+}
+
+fn refused(d: Diagnostic) -> Problem {
+    Problem::Refused(Box::new(d))
+}
+
+fn options(host: &HostTarget) -> Options {
+    Options { cpu: host.cpu.clone(), features: host.features.clone(), vector_bits: (host.vector_bytes() * 8) as u32 }
+}
+
+/// A tool error that says that something is missing.
+pub fn is_missing(e: &ToolError) -> bool {
+    matches!(e.kind, ToolErrorKind::Missing | ToolErrorKind::TooOld)
+}

@@ -1,0 +1,69 @@
+//! `cachetc doctor`: what was found on this machine, and the command that fixes what was not.
+
+use crate::{OK, terminal};
+use cachet_runtime::{FmaProbe, Llvm, OpenBlas, ProbeElement, find_linker};
+use serde_json::{Value, json};
+
+/// One thing that was looked for.
+struct Finding {
+    what: &'static str,
+    needed_for: &'static str,
+    found: Result<String, (String, Option<String>)>,
+}
+
+/// Looks for everything and prints it. Nothing that is missing keeps checking from working, so the status is 0.
+pub fn run(as_json: bool) -> u8 {
+    let findings = [llvm(), host(), linker(), openblas()];
+    if as_json {
+        let all: Vec<Value> = findings.iter().map(to_json).collect();
+        terminal::say(&Value::Array(all).to_string());
+        return OK;
+    }
+    for f in &findings {
+        match &f.found {
+            Ok(text) => terminal::say(&format!("found    {}: {text}", f.what)),
+            Err((why, fix)) => {
+                terminal::say(&format!("missing  {} (for {}): {why}", f.what, f.needed_for));
+                if let Some(fix) = fix {
+                    terminal::say(&format!("         {fix}"));
+                }
+            }
+        }
+    }
+    OK
+}
+
+fn to_json(f: &Finding) -> Value {
+    match &f.found {
+        Ok(text) => json!({ "what": f.what, "for": f.needed_for, "found": true, "text": text }),
+        Err((why, fix)) => json!({ "what": f.what, "for": f.needed_for, "found": false, "text": why, "fix": fix }),
+    }
+}
+
+fn finding(what: &'static str, needed_for: &'static str, found: Result<String, cachet_runtime::ToolError>) -> Finding {
+    Finding { what, needed_for, found: found.map_err(|e| (e.message, e.fix)) }
+}
+
+fn llvm() -> Finding {
+    let found = Llvm::load().map(|l| format!("{} at {} ({})", l.version(), l.path().display(), l.origin()));
+    finding("LLVM", "native code", found)
+}
+
+fn host() -> Finding {
+    let found = Llvm::load().and_then(|llvm| {
+        let host = llvm.host()?;
+        let mut probe = FmaProbe::new(&llvm, ProbeElement::F32)?;
+        let peak = probe.peak();
+        Ok(format!("{}, vectors of {} bytes, {peak:.1} GFLOP/s in f32 on one core", host.cpu, host.vector_bytes()))
+    });
+    finding("processor", "native code", found)
+}
+
+fn linker() -> Finding {
+    finding("linker", "executables", find_linker().map(|l| format!("{l:?}")))
+}
+
+fn openblas() -> Finding {
+    let found = OpenBlas::load().map(|b| format!("{} at {} ({})", b.core_name(), b.path().display(), b.config().trim()));
+    finding("OpenBLAS", "comparison in `bench`", found)
+}

@@ -1,0 +1,126 @@
+//! `cachetc`: arguments in, text out. The only door that prints.
+
+mod bench;
+mod check;
+mod doctor;
+mod json;
+mod render;
+mod run;
+mod scheduled;
+mod terminal;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// All well.
+pub const OK: u8 = 0;
+/// A refusal, or a user's error.
+pub const REFUSED: u8 = 1;
+/// The command could not do its work.
+pub const UNABLE: u8 = 2;
+
+/// Kernels with proofs: write what to compute as an equation, how as a schedule, and the compiler proves that each
+/// rewrite keeps the result bit for bit.
+#[derive(Parser)]
+#[command(name = "cachetc", version, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// How problems are reported.
+    #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text)]
+    error_format: ErrorFormat,
+}
+
+/// How problems are reported.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ErrorFormat {
+    /// For people, on standard error.
+    Text,
+    /// One JSON object a line, on standard error.
+    Json,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Parse, type and prove; print problems and one summary line.
+    Check {
+        /// Root files.
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// Print the loops of contractions and schedules, and what is claimed of them.
+    Scheduled {
+        /// The root file.
+        file: String,
+        /// Only this contraction or schedule.
+        name: Option<String>,
+        /// The program after every step, and what was proved there.
+        #[arg(long)]
+        steps: bool,
+        /// The same facts for tools.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run `main`.
+    Run {
+        /// The root file.
+        file: String,
+        /// In the reference interpreter instead of natively.
+        #[arg(long)]
+        interpret: bool,
+    },
+    /// Compile `main` and everything it calls.
+    Build {
+        /// The root file.
+        file: String,
+        /// An object if the name ends in `.o`, else an executable.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Print instead of writing a file.
+        #[arg(long, value_enum)]
+        emit: Option<run::Emit>,
+    },
+    /// Compare bits, then measure against a named library.
+    Bench(bench::Arguments),
+    /// What was found on this machine, and what is missing.
+    Doctor {
+        /// The same facts for tools.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    // Libraries we compare with read these when they are loaded; it has to happen before any thread exists.
+    let cleared = cachet_runtime::clear_openblas_environment().unwrap_or_default();
+    let arguments = match Arguments::try_parse() {
+        Ok(a) => a,
+        Err(e) => {
+            let _ = e.print();
+            return ExitCode::from(if e.use_stderr() { UNABLE } else { OK });
+        }
+    };
+    // Programs nest up to the published limit; the walkers recurse with them, so they get a stack that surely suffices.
+    let worker = std::thread::Builder::new().stack_size(terminal::STACK).spawn(move || dispatch(arguments, &cleared));
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(_)) => ExitCode::from(101),
+        Err(e) => {
+            eprintln!("error: could not start: {e}");
+            ExitCode::from(UNABLE)
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
+    let format = arguments.error_format;
+    match arguments.command {
+        Command::Check { files } => check::run(&files, format),
+        Command::Scheduled { file, name, steps, json } => scheduled::run(&file, name.as_deref(), steps, json, format),
+        Command::Run { file, interpret } => run::run(&file, interpret, format),
+        Command::Build { file, output, emit } => run::build(&file, &output, emit, format),
+        Command::Bench(arguments) => bench::run(&arguments, cleared, format),
+        Command::Doctor { json } => doctor::run(json),
+    }
+}
