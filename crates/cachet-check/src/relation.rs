@@ -119,7 +119,15 @@ impl Relation<'_> {
         Diagnostic::new(Severity::Error, codes::RECIPE, message)
     }
 
-    fn emit(&mut self, kind: Kind, cx: &Context, goal: crate::formula::Formula, what: &str, notes: &[String], places: &[(Span, String)]) {
+    fn emit(
+        &mut self,
+        kind: Kind,
+        cx: &Context,
+        goal: crate::formula::Formula,
+        what: &str,
+        notes: &[String],
+        places: &[(Span, String)],
+    ) {
         let claim = format!("relation {}: {what}", self.asked.name);
         let mut c = Condition::new(kind, RELATION, cx, goal, claim).at(self.asked.span, "");
         for caller in self.asked.callers.iter().rev() {
@@ -131,6 +139,7 @@ impl Relation<'_> {
                 c = c.at(*span, text.clone());
             }
         }
+        c.notes.push(format!("S is the program before `{0}`, T the one after it", self.asked.step));
         c.notes.extend(notes.iter().cloned());
         self.conditions.push(c);
     }

@@ -134,13 +134,7 @@ impl Prepared {
     }
 
     /// As [`run`], adding what the function prints to `out`.
-    pub fn run_with(
-        &self,
-        sizes: &[i64],
-        args: &mut [Array],
-        options: &Options,
-        out: &mut String,
-    ) -> Result<(), Trap> {
+    pub fn run_with(&self, sizes: &[i64], args: &mut [Array], options: &Options, out: &mut String) -> Result<(), Trap> {
         machine::start(&self.unit, sizes, args, options, out).map_err(|t| *t)
     }
 }

@@ -186,7 +186,9 @@ pub fn matmul() -> Fun {
 pub fn swapped() -> Fun {
     let mut f = matmul();
     let StmtKind::For { var: i, domain: di, body } = f.body.remove(0).kind else { unreachable!() };
-    let Some(StmtKind::For { var: j, domain: dj, body }) = body.into_iter().next().map(|s| s.kind) else { unreachable!() };
+    let Some(StmtKind::For { var: j, domain: dj, body }) = body.into_iter().next().map(|s| s.kind) else {
+        unreachable!()
+    };
     f.body = vec![loops(&[(j, dj), (i, di)], body)];
     f
 }
@@ -252,7 +254,10 @@ pub fn generic() -> Program {
         call(0, vec![Binding::Impl(ImplId(1))], vec![v(size), v(size)], vec![all_of(a), all_of(x), all_of(y)]),
     ];
     Program {
-        interfaces: vec![Interface { name: "Semiring".into(), methods: vec![("zero".into(), 0), ("mul_add".into(), 3)] }],
+        interfaces: vec![Interface {
+            name: "Semiring".into(),
+            methods: vec![("zero".into(), 0), ("mul_add".into(), 3)],
+        }],
         impls: vec![
             Impl { name: "PlusTimes f32".into(), interface: 0, value: F32, methods: vec![PureId(0), PureId(1)] },
             Impl { name: "MinPlus f32".into(), interface: 0, value: F32, methods: vec![PureId(2), PureId(3)] },
@@ -301,7 +306,10 @@ pub fn banded(shift: i64, window: i64) -> Fun {
     let len = Ix::Block(g, super::ir::BlockPart::Len);
     let w = Window { buffer: c, axes: vec![(lo, plus(len.clone(), n(window)))] };
     let at = plus(Ix::InBlock(g, Box::new(v(i))), n(shift));
-    let body = vec![loops(&[(i, to(n(0), len))], vec![store(c, std::slice::from_ref(&at), op(Prim::Add, vec![load(c, std::slice::from_ref(&at)), lit(1.0)]))])];
+    let body = vec![loops(
+        &[(i, to(n(0), len))],
+        vec![store(c, std::slice::from_ref(&at), op(Prim::Add, vec![load(c, std::slice::from_ref(&at)), lit(1.0)]))],
+    )];
     f.body = vec![grid(vec![(g, Domain::Blocks { lo: n(0), hi: v(m), size: 2 })], vec![w], body)];
     f
 }

@@ -32,11 +32,11 @@ mod word;
 
 pub(crate) use word::primitive;
 
-use crate::ir::{
-    Access, At, Binding, Block, Buffer, Call, Device, Domain, Fun, Grid, Guard, Ix, Local, MAX_DEPTH, Program, Role, Stmt, StmtKind, Ty, Var,
-    VarKind, Word,
-};
 use crate::instance::bind_ty;
+use crate::ir::{
+    Access, At, Binding, Block, Buffer, Call, Device, Domain, Fun, Grid, Guard, Ix, Local, MAX_DEPTH, Program, Role,
+    Stmt, StmtKind, Ty, Var, VarKind, Word,
+};
 use std::collections::BTreeSet;
 
 /// A broken rule.
@@ -54,7 +54,8 @@ pub struct Fault {
 pub fn validate(program: &Program) -> Result<(), Vec<Fault>> {
     let mut faults: Vec<Fault> = Vec::new();
     let deep = program.funs.iter().find(|f| !depth::within(f)).map(|f| (f.name.clone(), f.span));
-    let deep = deep.or(program.pures.iter().find(|p| !depth::word_within(&p.body)).map(|p| (p.name.clone(), At::default())));
+    let deep =
+        deep.or(program.pures.iter().find(|p| !depth::word_within(&p.body)).map(|p| (p.name.clone(), At::default())));
     if let Some((name, span)) = deep {
         return Err(vec![Fault { rule: "depth", text: format!("`{name}` nests deeper than {MAX_DEPTH}"), span }]);
     }
@@ -294,7 +295,11 @@ impl<'a> Check<'a> {
 
     fn lease(&mut self, lease: Buffer, of: Buffer, mutable: bool) {
         let shared = !mutable && self.leases.iter().all(|l| l.1 != of || !l.2);
-        if shared { self.known_buffer(of) } else { self.use_buffer(of) }
+        if shared {
+            self.known_buffer(of)
+        } else {
+            self.use_buffer(of)
+        }
         if mutable && !self.writable(of) {
             self.fault("leases", format!("a lease to write `{}`, which is read only", self.buffer_name(of)));
         }
@@ -303,7 +308,10 @@ impl<'a> Check<'a> {
         if self.role(lease) != Some(Role::Lease(of)) || of >= lease {
             self.fault("head", "a lease names another buffer than its own");
         } else if shape(lease) != shape(of) {
-            self.fault("leases", format!("`{}` has another shape than `{}`", self.buffer_name(lease), self.buffer_name(of)));
+            self.fault(
+                "leases",
+                format!("`{}` has another shape than `{}`", self.buffer_name(lease), self.buffer_name(of)),
+            );
         }
         self.leases.push((lease, of, mutable));
     }
@@ -359,9 +367,7 @@ impl<'a> Check<'a> {
     fn writable(&self, b: Buffer) -> bool {
         match self.role(b) {
             Some(Role::Mut | Role::Alloc) => true,
-            Some(Role::Lease(of)) => {
-                of < b && self.leases.iter().all(|l| l.0 != b || l.2) && self.writable(of)
-            }
+            Some(Role::Lease(of)) => of < b && self.leases.iter().all(|l| l.0 != b || l.2) && self.writable(of),
             Some(Role::Reads) | None => false,
         }
     }
@@ -386,7 +392,10 @@ impl<'a> Check<'a> {
             self.fault("scope", format!("`{}` is used where it is not known", info.name));
         }
         if at.len() != info.dims.len() {
-            self.fault("ranks", format!("`{}` has {} dimensions and is used with {}", info.name, info.dims.len(), at.len()));
+            self.fault(
+                "ranks",
+                format!("`{}` has {} dimensions and is used with {}", info.name, info.dims.len(), at.len()),
+            );
         }
     }
 
@@ -410,7 +419,10 @@ impl<'a> Check<'a> {
         a.at.iter().for_each(|i| self.ix(i));
         let Some(info) = self.fun.buffers.get(a.buffer.index()) else { return };
         if a.at.len() != info.extents.len() {
-            self.fault("ranks", format!("`{}` has {} axes and is used with {} subscripts", info.name, info.extents.len(), a.at.len()));
+            self.fault(
+                "ranks",
+                format!("`{}` has {} axes and is used with {} subscripts", info.name, info.extents.len(), a.at.len()),
+            );
         }
     }
 
@@ -502,7 +514,10 @@ impl<'a> Check<'a> {
         }
         for (a, p) in c.args.iter().zip(&callee.params) {
             self.use_buffer(a.buffer);
-            let (Some(arg), Some(param)) = (self.fun.buffers.get(a.buffer.index()), callee.buffers.get(p.index())) else { continue };
+            let (Some(arg), Some(param)) = (self.fun.buffers.get(a.buffer.index()), callee.buffers.get(p.index()))
+            else {
+                continue;
+            };
             if bind_ty(self.program, &c.types, &param.elem) != arg.elem || param.extents.len() != arg.extents.len() {
                 self.fault("calls", format!("`{}` does not fit `{}` of `{}`", arg.name, param.name, callee.name));
             }

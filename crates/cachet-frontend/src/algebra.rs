@@ -38,13 +38,19 @@ fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> 
     for m in &i.members {
         match m {
             Member::Const(c) if c.name.name == "Value" && c.value.is_none() => {}
-            Member::Const(c) => return Err(world.report(Diagnostic::not_built(c.span, "constants of an interface besides `Value`"))),
+            Member::Const(c) => {
+                return Err(world.report(Diagnostic::not_built(c.span, "constants of an interface besides `Value`")));
+            }
             Member::Fn(f) => {
                 if let Some(b) = &f.body {
                     return Err(world.report(Diagnostic::not_built(b.span, "default bodies in an interface")));
                 }
                 if methods.iter().any(|m| m.0 == f.name.name) {
-                    return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, f.name.span, format!("`{}` is defined twice", f.name.name))));
+                    return Err(world.report(Diagnostic::error(
+                        codes::DUPLICATE_NAME,
+                        f.name.span,
+                        format!("`{}` is defined twice", f.name.name),
+                    )));
                 }
                 methods.push((f.name.name.clone(), f.params.len() as u32));
             }
@@ -89,15 +95,22 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
     };
     let name = world.impl_name(&i.target)?;
     if world.implementation(r.unit, &name).is_some() {
-        return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, i.target.span, format!("`{name}` is implemented already"))));
+        return Err(world.report(Diagnostic::error(
+            codes::DUPLICATE_NAME,
+            i.target.span,
+            format!("`{name}` is implemented already"),
+        )));
     }
     let body = Body::new(r.unit);
     let value = i.members.iter().find_map(|m| match m {
-        Member::Const(c) if c.name.name == "Value" => c.value.as_ref().and_then(ConstValue::to_type).map(|t| (t, c.span)),
+        Member::Const(c) if c.name.name == "Value" => {
+            c.value.as_ref().and_then(ConstValue::to_type).map(|t| (t, c.span))
+        }
         _ => None,
     });
     let Some((ty, _)) = value else {
-        let d = Diagnostic::error(codes::BINDING, i.span, format!("`{name}` does not say what `Value` is")).help("add `const Value = f32`");
+        let d = Diagnostic::error(codes::BINDING, i.span, format!("`{name}` does not say what `Value` is"))
+            .help("add `const Value = f32`");
         return Err(world.report(d));
     };
     let value = world.word_type(&body, &ty)?;
@@ -109,11 +122,19 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
             _ => None,
         });
         let Some(f) = found else {
-            let d = Diagnostic::error(codes::BINDING, i.target.span, format!("`{name}` does not define `{method}` of {}", wanted.name));
+            let d = Diagnostic::error(
+                codes::BINDING,
+                i.target.span,
+                format!("`{name}` does not define `{method}` of {}", wanted.name),
+            );
             return Err(world.report(d));
         };
         if f.params.len() as u32 != *arity {
-            let d = Diagnostic::error(codes::ARITY, f.span, format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len()));
+            let d = Diagnostic::error(
+                codes::ARITY,
+                f.span,
+                format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len()),
+            );
             return Err(world.report(d));
         }
         let Some(b) = &f.body else {
@@ -126,7 +147,11 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
         match m {
             Member::Law(l) => law(world, l, &wanted.methods, &wanted.name)?,
             Member::Fn(f) if !wanted.methods.iter().any(|m| m.0 == f.name.name) => {
-                let d = scope::unknown(&f.name, &format!("operation of {}", wanted.name), wanted.methods.iter().map(|m| m.0.as_str()));
+                let d = scope::unknown(
+                    &f.name,
+                    &format!("operation of {}", wanted.name),
+                    wanted.methods.iter().map(|m| m.0.as_str()),
+                );
                 return Err(world.report(d));
             }
             Member::Fn(_) | Member::Const(_) => {}
@@ -206,7 +231,14 @@ fn pure_now(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Ty
 }
 
 /// A pure function of words. What it applies is elaborated before it, so nothing is recursive.
-fn word_function(world: &mut World<'_>, mut body: Body, name: &str, params: Vec<(&Ident, Ty)>, result: &Ty, block: &Block) -> Done<PureId> {
+fn word_function(
+    world: &mut World<'_>,
+    mut body: Body,
+    name: &str,
+    params: Vec<(&Ident, Ty)>,
+    result: &Ty,
+    block: &Block,
+) -> Done<PureId> {
     let mut locals: Vec<Local> = Vec::new();
     for (p, ty) in params {
         let l = body.add_local(&p.name, ty, false);
@@ -214,10 +246,20 @@ fn word_function(world: &mut World<'_>, mut body: Body, name: &str, params: Vec<
         locals.push(l);
     }
     let Some(value) = block.to_expr() else {
-        return Err(world.report(Diagnostic::error(codes::SYNTAX, block.span, format!("`{name}` has to end in a value"))));
+        return Err(world.report(Diagnostic::error(
+            codes::SYNTAX,
+            block.span,
+            format!("`{name}` has to end in a value"),
+        )));
     };
     let tree = world.word_of(&mut body, &value, result)?;
-    let pure = Pure { name: name.to_string(), params: locals, result: result.clone(), body: tree.into_word(), locals: body.locals };
+    let pure = Pure {
+        name: name.to_string(),
+        params: locals,
+        result: result.clone(),
+        body: tree.into_word(),
+        locals: body.locals,
+    };
     world.module.program.pures.push(pure);
     Ok(PureId(world.module.program.pures.len() as u32 - 1))
 }

@@ -3,24 +3,39 @@
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope;
 use cachet_core::instance::bind_ty;
-use cachet_core::ir::{At, Binding, Call, Fun, Ix, Role, StmtKind, TypeParam, View};
+use cachet_core::ir::{At, Binding, Call, Fun, Ix, Role, StmtKind, View};
 use cachet_core::rewrite::Subst;
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{Expr, ExprKind, Ident, Index, Targ, TargItem, TypeArg};
 
 impl World<'_> {
     /// `f @(S = ..) a b c`.
-    pub(crate) fn call(&mut self, body: &mut Body, name: &Ident, targs: &[Targ], args: &[&Expr], span: Span) -> Done<StmtKind> {
+    pub(crate) fn call(
+        &mut self,
+        body: &mut Body,
+        name: &Ident,
+        targs: &[Targ],
+        args: &[&Expr],
+        span: Span,
+    ) -> Done<StmtKind> {
         let fun = self.callee(body, name)?;
         let callee = self.module.program.funs[fun.index()].clone();
         let types = self.bindings(body, name, &callee, targs)?;
         if args.len() != callee.params.len() {
             let n = callee.params.len();
-            let message =
-                format!("`{}` takes {n} argument{}, and {} are given", name.name, if n == 1 { "" } else { "s" }, args.len());
+            let message = format!(
+                "`{}` takes {n} argument{}, and {} are given",
+                name.name,
+                if n == 1 { "" } else { "s" },
+                args.len()
+            );
             let lent: Vec<&str> = callee.params.iter().map(|b| callee.buffers[b.index()].name.as_str()).collect();
             let d = Diagnostic::error(codes::ARITY, span, message).also(callee.span.0, "defined here");
-            return Err(self.report(if lent.is_empty() { d } else { d.note(format!("its parameters are {}", lent.join(", "))) }));
+            return Err(self.report(if lent.is_empty() {
+                d
+            } else {
+                d.note(format!("its parameters are {}", lent.join(", ")))
+            }));
         }
         let mut views = Vec::new();
         for (i, a) in args.iter().enumerate() {
@@ -93,7 +108,9 @@ impl World<'_> {
     /// The implementations of an interface that a file sees.
     fn implementations_of(&self, unit: usize, interface: u32) -> Vec<String> {
         let all = self.impls.iter().filter(|(u, ..)| self.sees(unit, *u));
-        all.filter(|(_, _, i)| self.module.program.impls[i.index()].interface == interface).map(|(_, n, _)| n.clone()).collect()
+        all.filter(|(_, _, i)| self.module.program.impls[i.index()].interface == interface)
+            .map(|(_, n, _)| n.clone())
+            .collect()
     }
 
     fn binding(&mut self, body: &Body, callee: &Fun, at: usize, value: &TypeArg) -> Done<Binding> {
@@ -112,7 +129,8 @@ impl World<'_> {
         let name = self.impl_name(ty)?;
         let Some(id) = self.implementation(body.unit, &name) else {
             let known = self.implementations_of(body.unit, param.interface);
-            let d = Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
+            let d =
+                Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
             let d = match scope::nearest(&name, known.iter().map(String::as_str)) {
                 Some(near) => d.help(format!("did you mean `{near}`?")),
                 None if known.is_empty() => d.help("the library's are imported with `import \"cachet:monoid\"`"),
@@ -135,7 +153,15 @@ impl World<'_> {
     }
 
     /// One argument: an array by its name, or a box of it.
-    fn lend(&mut self, body: &mut Body, fun: &Ident, callee: &Fun, i: usize, types: &[Binding], a: &Expr) -> Done<View> {
+    fn lend(
+        &mut self,
+        body: &mut Body,
+        fun: &Ident,
+        callee: &Fun,
+        i: usize,
+        types: &[Binding],
+        a: &Expr,
+    ) -> Done<View> {
         let (base, indices): (&Expr, Option<&[Index]>) = match &a.kind {
             ExprKind::Index { base, indices } => (base, Some(indices)),
             _ => (a, None),
@@ -161,8 +187,12 @@ impl World<'_> {
         }
         if info.extents.len() != param.extents.len() {
             let axes = |n: usize| if n == 1 { "1 axis".to_string() } else { format!("{n} axes") };
-            let message =
-                format!("`{}` has {}, and {place} has {}", name.name, axes(info.extents.len()), axes(param.extents.len()));
+            let message = format!(
+                "`{}` has {}, and {place} has {}",
+                name.name,
+                axes(info.extents.len()),
+                axes(param.extents.len())
+            );
             return Err(self.report(Diagnostic::error(codes::ARITY, a.span, message)));
         }
         let axes = indices.map(|i| self.window(body, name, i, info.extents.len(), a.span)).transpose()?;
@@ -230,14 +260,6 @@ impl World<'_> {
             }
         }
         Ok(sizes)
-    }
-
-    /// The type parameter of a name, where it is one.
-    pub(crate) fn type_param_named(&self, body: &Body, name: &str) -> Option<TypeParam> {
-        match body.find(name) {
-            Some(Meaning::TypeParam(p)) => Some(*p),
-            _ => None,
-        }
     }
 }
 

@@ -92,7 +92,11 @@ fn evaluate(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<()> {
                 world.consts.insert(r, n);
                 Ok(())
             }
-            _ => Err(world.report(Diagnostic::error(codes::SIZE, c.value.span, "a constant of type Nat is a number, at least 0"))),
+            _ => Err(world.report(Diagnostic::error(
+                codes::SIZE,
+                c.value.span,
+                "a constant of type Nat is a number, at least 0",
+            ))),
         };
     }
     let tree = match &c.ty {
@@ -108,7 +112,8 @@ fn evaluate(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<()> {
             Ok(())
         }
         None => {
-            let d = Diagnostic::not_built(c.value.span, "a constant that is computed by more than `+ - * /` on literals");
+            let d =
+                Diagnostic::not_built(c.value.span, "a constant that is computed by more than `+ - * /` on literals");
             Err(world.report(d))
         }
     }
@@ -144,15 +149,12 @@ fn folded(tree: &Tree) -> Option<Lit> {
     }
 }
 
-/// A constant word's type.
-pub(crate) fn type_of(lit: Lit) -> Ty {
-    Ty::Elem(lit.elem)
-}
-
 impl World<'_> {
     /// A name that the body does not bind, as a word: a constant's.
     pub(crate) fn constant_word(&mut self, body: &Body, name: &Ident) -> Done<(Tree, Ty)> {
-        let Some(r) = self.scope.find(body.unit, &name.name) else { return Err(self.unknown_value(body, name, "value")) };
+        let Some(r) = self.scope.find(body.unit, &name.name) else {
+            return Err(self.unknown_value(body, name, "value"));
+        };
         if let Some(lit) = self.words.get(&r) {
             return Ok((Tree::Lit(*lit), Ty::Elem(lit.elem)));
         }
@@ -160,9 +162,17 @@ impl World<'_> {
             return Err(Reported);
         }
         let d = match self.consts.contains_key(&r) {
-            true => Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is a size, and a value is wanted here", name.name))
-                .help(format!("turn it into one: `{} as f32`", name.name)),
-            false => Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is {}, and a value is wanted here", name.name, self.item(r))),
+            true => Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                name.span,
+                format!("`{}` is a size, and a value is wanted here", name.name),
+            )
+            .help(format!("turn it into one: `{} as f32`", name.name)),
+            false => Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                name.span,
+                format!("`{}` is {}, and a value is wanted here", name.name, self.item(r)),
+            ),
         };
         Err(self.report(d))
     }

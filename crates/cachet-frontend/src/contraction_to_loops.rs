@@ -38,7 +38,8 @@ pub(crate) fn nest(program: &Program, c: &Contraction) -> Fun {
         first += sums(&e.value);
         before
     });
-    let mut lower = Lower { program, c, fun, firsts: firsts.collect(), totals: 0, used: BTreeSet::new(), around: Vec::new() };
+    let mut lower =
+        Lower { program, c, fun, firsts: firsts.collect(), totals: 0, used: BTreeSet::new(), around: Vec::new() };
     let mut body = Vec::new();
     for (n, e) in c.equations.iter().enumerate() {
         if let Target::Output(buffer) = e.target {
@@ -80,12 +81,16 @@ impl Lower<'_> {
         self.around.clone_from(&e.indices);
         let word = self.word(&e.value, &Subst::default());
         let at = e.indices.iter().map(|v| Ix::Var(*v)).collect();
-        let mut body: Block = vec![Stmt { kind: StmtKind::Store { to: Access { buffer, at, span: e.span }, word }, span: e.span }];
+        let mut body: Block =
+            vec![Stmt { kind: StmtKind::Store { to: Access { buffer, at, span: e.span }, word }, span: e.span }];
         for (var, domain) in e.indices.iter().zip(&e.ranges).rev() {
             body = vec![Stmt { kind: StmtKind::For { var: *var, domain: domain.clone(), body }, span: e.span }];
         }
         // A contraction's output has at least one axis.
-        body.pop().unwrap_or(Stmt { kind: StmtKind::If { guard: Guard::Const(false), then: vec![], els: vec![] }, span: e.span })
+        body.pop().unwrap_or(Stmt {
+            kind: StmtKind::If { guard: Guard::Const(false), then: vec![], els: vec![] },
+            span: e.span,
+        })
     }
 
     fn words(&mut self, args: &[Expr], subst: &Subst) -> Vec<Word> {
@@ -102,7 +107,9 @@ impl Lower<'_> {
             Expr::Apply(f, args) => Word::Apply(*f, self.words(args, subst)),
             Expr::Tuple(args) => Word::Tuple(self.words(args, subst)),
             Expr::Part(w, n) => Word::Part(Box::new(self.word(w, subst)), *n),
-            Expr::If(g, a, b) => Word::If(Box::new(subst.guard(g)), Box::new(self.word(a, subst)), Box::new(self.word(b, subst))),
+            Expr::If(g, a, b) => {
+                Word::If(Box::new(subst.guard(g)), Box::new(self.word(a, subst)), Box::new(self.word(b, subst)))
+            }
             Expr::Sum(s) => self.sum(s, subst),
             Expr::Value(n, at) => {
                 let Some(equation) = self.c.equations.get(*n as usize) else { return Word::Tuple(vec![]) };

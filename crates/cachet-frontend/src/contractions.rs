@@ -28,7 +28,11 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
     body.values = Some(Vec::new());
     world.type_params(&mut body, &c.tparams)?;
     let FnResult::Outs(outs) = &c.result else {
-        return Err(world.report(Diagnostic::error(codes::OUTPUT, c.span, "a contraction fills arrays: `-> out c: [f32; M, N]`")));
+        return Err(world.report(Diagnostic::error(
+            codes::OUTPUT,
+            c.span,
+            "a contraction fills arrays: `-> out c: [f32; M, N]`",
+        )));
     };
     let all: Vec<&ast::Param> = c.params.iter().chain(outs).collect();
     world.bind_all_sizes(&mut body, &all);
@@ -36,8 +40,12 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
     for p in &c.params {
         let (role, out) = world.mode(p)?;
         if role != Role::Reads && !out {
-            let d = Diagnostic::error(codes::MODE, p.span, format!("a contraction reads its inputs: `reads {}`", p.name.name))
-                .help("to add to what an array holds, read it as an input of its own, or write a function");
+            let d = Diagnostic::error(
+                codes::MODE,
+                p.span,
+                format!("a contraction reads its inputs: `reads {}`", p.name.name),
+            )
+            .help("to add to what an array holds, read it as an input of its own, or write a function");
             return Err(world.report(d));
         }
         let b = world.param(&mut body, p, role)?;
@@ -57,7 +65,9 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
     }
     if let Some(other) = c.clauses.iter().find(|c| !matches!(c.kind, ClauseKind::Requires(_))) {
         let d = Diagnostic::error(codes::SYNTAX, other.span, "a contraction has no clause but `requires`");
-        return Err(world.report(d.note("its outputs are its outputs; what else a function says of itself, a schedule adds")));
+        return Err(
+            world.report(d.note("its outputs are its outputs; what else a function says of itself, a schedule adds"))
+        );
     }
     let clauses = world.clauses(&body, &c.clauses)?;
     let mut equations = Vec::new();
@@ -86,16 +96,27 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
     })
 }
 
-fn equation(world: &mut World<'_>, body: &mut Body, e: &ast::Equation, outputs: &[Buffer], before: &[Equation]) -> Done<Equation> {
+fn equation(
+    world: &mut World<'_>,
+    body: &mut Body,
+    e: &ast::Equation,
+    outputs: &[Buffer],
+    before: &[Equation],
+) -> Done<Equation> {
     let target = match body.find(&e.name.name) {
         Some(Meaning::Buffer(b)) if outputs.contains(b) => Target::Output(*b),
         Some(Meaning::Buffer(_)) => {
-            let d = Diagnostic::error(codes::OUTPUT, e.name.span, format!("`{}` is an input and is not defined here", e.name.name));
+            let d = Diagnostic::error(
+                codes::OUTPUT,
+                e.name.span,
+                format!("`{}` is an input and is not defined here", e.name.name),
+            );
             return Err(world.report(d));
         }
         None => Target::Intermediate(e.name.name.clone()),
         Some(_) => {
-            let d = Diagnostic::error(codes::DUPLICATE_NAME, e.name.span, format!("`{}` is defined already", e.name.name));
+            let d =
+                Diagnostic::error(codes::DUPLICATE_NAME, e.name.span, format!("`{}` is defined already", e.name.name));
             return Err(world.report(d));
         }
     };
@@ -110,7 +131,8 @@ fn equation(world: &mut World<'_>, body: &mut Body, e: &ast::Equation, outputs: 
     if let Target::Output(b) = &target {
         let extents = body.buffers[b.index()].extents.clone();
         if extents.len() != indices.len() {
-            let message = format!("`{}` has {} axes, and {} indices are given", e.name.name, extents.len(), indices.len());
+            let message =
+                format!("`{}` has {} axes, and {} indices are given", e.name.name, extents.len(), indices.len());
             return Err(world.report(Diagnostic::error(codes::ARITY, e.name.span, message)));
         }
         for ((v, extent), i) in indices.iter().zip(extents).zip(&e.indices) {
@@ -136,7 +158,12 @@ fn equation(world: &mut World<'_>, body: &mut Body, e: &ast::Equation, outputs: 
     let Some(value) = tree.into_expr(&ranges) else {
         // Only a sum's index without a range is left out.
         let own = indices.first().map_or(0, |v| v.index());
-        let missing = body.vars.iter().enumerate().skip(own).find(|(i, info)| info.kind == VarKind::Index && !ranges.contains_key(&Var(*i as u32)));
+        let missing = body
+            .vars
+            .iter()
+            .enumerate()
+            .skip(own)
+            .find(|(i, info)| info.kind == VarKind::Index && !ranges.contains_key(&Var(*i as u32)));
         let v = missing.map_or(Var(0), |(i, _)| Var(i as u32));
         return Err(no_range(world, body, v, e.value.span));
     };
@@ -163,15 +190,24 @@ fn free_indices(world: &mut World<'_>, body: &mut Body, e: &ast::Equation) -> Do
             Index::Window { .. } | Index::Subst { .. } | Index::RankSubst { .. } => None,
         };
         let Some(name) = name else {
-            let d = Diagnostic::error(codes::OUTPUT, i.span(), "an index on the left is a plain name: each names one axis");
+            let d =
+                Diagnostic::error(codes::OUTPUT, i.span(), "an index on the left is a plain name: each names one axis");
             return Err(world.report(d));
         };
         if out.iter().any(|(n, _)| *n == name.name) {
-            let d = Diagnostic::error(codes::OUTPUT, name.span, format!("`{}` names two axes, so most elements would have no equation", name.name));
+            let d = Diagnostic::error(
+                codes::OUTPUT,
+                name.span,
+                format!("`{}` names two axes, so most elements would have no equation", name.name),
+            );
             return Err(world.report(d));
         }
         if body.find(&name.name).is_some() {
-            let d = Diagnostic::error(codes::DUPLICATE_NAME, name.span, format!("`{}` is defined already, and is an index here", name.name));
+            let d = Diagnostic::error(
+                codes::DUPLICATE_NAME,
+                name.span,
+                format!("`{}` is defined already, and is an index here", name.name),
+            );
             return Err(world.report(d));
         }
         let v = body.add_var(&name.name, VarKind::Index);
@@ -209,7 +245,11 @@ fn ranges(world: &mut World<'_>, body: &Body) -> Done<BTreeMap<Var, Domain>> {
                 };
                 let (Domain::Range { hi: x, .. } | Domain::Blocks { hi: x, .. }) = known;
                 let name = &body.vars[v.index()].name;
-                let message = format!("`{name}` runs over {} here and over {} there, which may be different", names.ix(extent), names.ix(x));
+                let message = format!(
+                    "`{name}` runs over {} here and over {} there, which may be different",
+                    names.ix(extent),
+                    names.ix(x)
+                );
                 let d = Diagnostic::error(codes::SIZE, *span, message)
                     .also(*first, "there")
                     .help("give both axes the same size");

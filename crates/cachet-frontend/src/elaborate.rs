@@ -9,9 +9,10 @@ pub(crate) use expr::ELEMS;
 
 use crate::imports::Loaded;
 use crate::scope::{ItemRef, Scope};
-use crate::{algebra, constants, assemble, contractions, functions, schedules, steps};
+use crate::{algebra, assemble, constants, contractions, functions, schedules, steps};
 use cachet_core::ir::{
-    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var, VarInfo, VarKind,
+    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var,
+    VarInfo, VarKind,
 };
 use cachet_core::script::Module;
 use cachet_source::{Diagnostic, Span};

@@ -75,7 +75,10 @@ pub(crate) fn refuse_recursion(world: &mut World<'_>) {
                 format!("{} calls itself: {}", name(f), names.join(" calls "))
             }
         };
-        world.report(Diagnostic::error(codes::RECURSION, span, message).note("a program ends: calls go one way, and repetition is a loop"));
+        world.report(
+            Diagnostic::error(codes::RECURSION, span, message)
+                .note("a program ends: calls go one way, and repetition is a loop"),
+        );
         for (other, g) in &funs {
             if circle.contains(g) {
                 world.refused.insert(*other);

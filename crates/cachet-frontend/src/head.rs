@@ -1,7 +1,9 @@
 //! Heads: type parameters, parameters, implicit sizes, clauses.
 
 use crate::elaborate::{Body, Done, Meaning, World};
-use cachet_core::ir::{At, Buffer, BufferInfo, Device, Guard, Ix, Layout, Level, Role, Strides, TypeParam, TypeParamInfo, VarKind};
+use cachet_core::ir::{
+    At, Buffer, BufferInfo, Device, Guard, Ix, Layout, Level, Role, Strides, TypeParam, TypeParamInfo, VarKind,
+};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{Clause, ClauseKind, Expr, ExprKind, Mode, Param, ParamType, Requirement, TypeKind};
 
@@ -18,7 +20,9 @@ impl World<'_> {
     pub(crate) fn type_params(&mut self, body: &mut Body, params: &[cachet_syntax::ast::TypeParam]) -> Done<()> {
         for p in params {
             if matches!(p.bound.name.as_str(), "Nat" | "Type") {
-                return Err(self.report(Diagnostic::not_built(p.span, format!("type parameters of kind {}", p.bound.name))));
+                return Err(
+                    self.report(Diagnostic::not_built(p.span, format!("type parameters of kind {}", p.bound.name)))
+                );
             }
             let found = self.scope.find(body.unit, &p.bound.name);
             let Some(interface) = found.and_then(|r| self.interfaces.get(&r)).copied() else {
@@ -45,7 +49,14 @@ impl World<'_> {
     }
 
     /// A parameter or an allocation.
-    pub(crate) fn buffer_of(&mut self, body: &mut Body, name: &cachet_syntax::ast::Ident, ty: &ParamType, role: Role, sizes: bool) -> Done<Buffer> {
+    pub(crate) fn buffer_of(
+        &mut self,
+        body: &mut Body,
+        name: &cachet_syntax::ast::Ident,
+        ty: &ParamType,
+        role: Role,
+        sizes: bool,
+    ) -> Done<Buffer> {
         if let Some(l) = &ty.layout {
             return Err(self.report(Diagnostic::not_built(l.span, "layouts other than row after row")));
         }
@@ -55,11 +66,19 @@ impl World<'_> {
             return Err(self.report(Diagnostic::not_built(l.span, format!("keeping an array at {}", l.name))));
         }
         let TypeKind::Array { element, extents } = &ty.ty.kind else {
-            let d = Diagnostic::error(codes::TYPE_MISMATCH, ty.ty.span, format!("`{}` is an array: `[f32; M, N]`", name.name));
+            let d = Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                ty.ty.span,
+                format!("`{}` is an array: `[f32; M, N]`", name.name),
+            );
             return Err(self.report(d));
         };
         if body.find(&name.name).is_some() {
-            return Err(self.report(Diagnostic::error(codes::DUPLICATE_NAME, name.span, format!("`{}` is defined already", name.name))));
+            return Err(self.report(Diagnostic::error(
+                codes::DUPLICATE_NAME,
+                name.span,
+                format!("`{}` is defined already", name.name),
+            )));
         }
         if sizes {
             for e in extents {
@@ -70,7 +89,9 @@ impl World<'_> {
         let mut all = Vec::new();
         for e in extents {
             match self.ix(body, e)? {
-                Ix::Lit(n) if n < 0 => return Err(self.report(Diagnostic::error(codes::SIZE, e.span, "an extent is at least 0"))),
+                Ix::Lit(n) if n < 0 => {
+                    return Err(self.report(Diagnostic::error(codes::SIZE, e.span, "an extent is at least 0")));
+                }
                 Ix::Lit(n) if n > cachet_core::ir::MAX_DIM => {
                     return Err(self.report(Diagnostic::error(codes::LIMIT, e.span, "an extent is at most 2^40")));
                 }
@@ -122,7 +143,11 @@ impl World<'_> {
             Some(Mode::Mut) => Ok((Role::Mut, false)),
             Some(Mode::Out) => Ok((Role::Mut, true)),
             None => {
-                let d = Diagnostic::error(codes::MODE, p.span, format!("say what happens to `{}`: `reads`, `mut` or `out`", p.name.name));
+                let d = Diagnostic::error(
+                    codes::MODE,
+                    p.span,
+                    format!("say what happens to `{}`: `reads`, `mut` or `out`", p.name.name),
+                );
                 Err(self.report(d))
             }
         }
@@ -161,7 +186,11 @@ impl World<'_> {
         for b in out.produces.iter().chain(&out.scratch) {
             if body.buffers[b.index()].role != Role::Mut {
                 let info = &body.buffers[b.index()];
-                let d = Diagnostic::error(codes::MODE, info.span.0, format!("`{}` is read only, so it cannot be an output or scratch", info.name));
+                let d = Diagnostic::error(
+                    codes::MODE,
+                    info.span.0,
+                    format!("`{}` is read only, so it cannot be an output or scratch", info.name),
+                );
                 return Err(self.report(d));
             }
         }

@@ -91,14 +91,22 @@ impl Reader<'_> {
 
     fn import(&mut self, wanted: &str, span: Span, base: Option<&Path>) -> Vec<usize> {
         if self.chain.len() > MAX_IMPORT_DEPTH {
-            self.out.push(Diagnostic::error(codes::LIMIT, span, format!("imports are chained deeper than {MAX_IMPORT_DEPTH}")));
+            self.out.push(Diagnostic::error(
+                codes::LIMIT,
+                span,
+                format!("imports are chained deeper than {MAX_IMPORT_DEPTH}"),
+            ));
             return vec![];
         }
         if wanted.starts_with("cachet:") {
             return self.library(wanted, span);
         }
         let Some(base) = base else {
-            self.out.push(Diagnostic::error(codes::IMPORT_MISSING, span, format!("a library file cannot import `{wanted}`")));
+            self.out.push(Diagnostic::error(
+                codes::IMPORT_MISSING,
+                span,
+                format!("a library file cannot import `{wanted}`"),
+            ));
             return vec![];
         };
         let path = base.join(wanted);

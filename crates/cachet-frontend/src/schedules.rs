@@ -54,8 +54,14 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
         if world.refused.contains(&of) {
             return Err(Reported);
         }
-        let d = Diagnostic::error(codes::BINDING, s.of.span, format!("`{}` is {}, and cannot be scheduled", s.of.name, world.item(of)));
-        return Err(world.report(d.note("a schedule starts from a contraction, a function over arrays or another schedule")));
+        let d = Diagnostic::error(
+            codes::BINDING,
+            s.of.span,
+            format!("`{}` is {}, and cannot be scheduled", s.of.name, world.item(of)),
+        );
+        return Err(
+            world.report(d.note("a schedule starts from a contraction, a function over arrays or another schedule"))
+        );
     };
     let types = bindings(world, r.unit, id, &s.targs, s.of.span)?;
     let mut fun = derive(&world.module.program, id, &s.name.name, &types);
@@ -63,7 +69,14 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
     let made = FunId(world.module.program.funs.len() as u32);
     world.module.program.funs.push(fun);
     world.funs.insert(r, made);
-    world.module.scripts.push(Script { name: s.name.name.clone(), fun: made, of: id, types, steps: vec![], span: s.name.span });
+    world.module.scripts.push(Script {
+        name: s.name.name.clone(),
+        fun: made,
+        of: id,
+        types,
+        steps: vec![],
+        span: s.name.span,
+    });
     Ok(())
 }
 
@@ -83,7 +96,11 @@ fn bindings(world: &mut World<'_>, unit: usize, of: FunId, targs: &[ast::Targ], 
     let mut given: BTreeMap<String, Binding> = BTreeMap::new();
     for item in targs.iter().flat_map(|t| &t.items) {
         let TargItem::Bind { name, value, span } = item else {
-            let d = Diagnostic::error(codes::BINDING, targs[0].span, "a type parameter is bound by its name: `@(S = PlusTimes f32)`");
+            let d = Diagnostic::error(
+                codes::BINDING,
+                targs[0].span,
+                "a type parameter is bound by its name: `@(S = PlusTimes f32)`",
+            );
             return Err(world.report(d));
         };
         let Some(p) = params.iter().find(|p| p.name == name.name) else {
@@ -91,12 +108,17 @@ fn bindings(world: &mut World<'_>, unit: usize, of: FunId, targs: &[ast::Targ], 
             return Err(world.report(d));
         };
         let ast::TypeArg::Type(ty) = value else {
-            return Err(world.report(Diagnostic::error(codes::BINDING, *span, "the name of an implementation is wanted here")));
+            return Err(world.report(Diagnostic::error(
+                codes::BINDING,
+                *span,
+                "the name of an implementation is wanted here",
+            )));
         };
         let written = world.impl_name(ty)?;
         let Some(id) = world.implementation(unit, &written) else {
             let known = world.implementations(unit);
-            let mut d = Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{written}` here"));
+            let mut d =
+                Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{written}` here"));
             if let Some(near) = scope::nearest(&written, known.iter().map(String::as_str)) {
                 d = d.help(format!("did you mean `{near}`?"));
             }
@@ -123,7 +145,8 @@ pub(crate) fn expand_all(world: &mut World<'_>, items: &[ItemRef]) {
         let loaded = world.loaded;
         match &loaded.units[r.unit].ast.items[r.item] {
             Item::Schedule(s) if world.funs.contains_key(r) => {
-                let mut expansion = Expansion { unit: r.unit, steps: Vec::new(), callers: Vec::new(), names: BTreeMap::new() };
+                let mut expansion =
+                    Expansion { unit: r.unit, steps: Vec::new(), callers: Vec::new(), names: BTreeMap::new() };
                 let done = expansion.steps(world, r.unit, &s.steps);
                 let fun = world.funs.get(r).copied();
                 let position = world.module.scripts.iter().position(|x| Some(x.fun) == fun);
@@ -147,7 +170,11 @@ fn check_schedule_fn(world: &mut World<'_>, s: &ast::ScheduleFn) {
     let mut seen: Vec<&str> = Vec::new();
     for p in s.params.iter().flat_map(names) {
         if seen.contains(&p.name.as_str()) {
-            world.out.push(Diagnostic::error(codes::DUPLICATE_NAME, p.span, format!("`{}` is a parameter already", p.name)));
+            world.out.push(Diagnostic::error(
+                codes::DUPLICATE_NAME,
+                p.span,
+                format!("`{}` is a parameter already", p.name),
+            ));
         }
         seen.push(&p.name);
     }
@@ -193,7 +220,11 @@ impl Expansion {
             Some((r, _)) if world.refused.contains(&r) => Err(Reported),
             Some((_, Item::StepFn(_))) => {
                 if self.steps.len() >= MAX_STEPS {
-                    let d = Diagnostic::error(codes::LIMIT, s.span, format!("the schedule has more than {MAX_STEPS} steps"));
+                    let d = Diagnostic::error(
+                        codes::LIMIT,
+                        s.span,
+                        format!("the schedule has more than {MAX_STEPS} steps"),
+                    );
                     return Err(world.report(d));
                 }
                 let callers = self.callers.iter().map(|(_, span)| *span).collect();
@@ -202,7 +233,11 @@ impl Expansion {
             }
             Some((r, Item::ScheduleFn(f))) => self.call(world, r, f, args, s.span),
             Some((r, _)) => {
-                let d = Diagnostic::error(codes::STEP_ARGUMENT, name.span, format!("`{}` is {}, not a step", name.name, world.item(r)));
+                let d = Diagnostic::error(
+                    codes::STEP_ARGUMENT,
+                    name.span,
+                    format!("`{}` is {}, not a step", name.name, world.item(r)),
+                );
                 Err(world.report(d))
             }
             None => {
@@ -224,12 +259,27 @@ impl Expansion {
         named.map(String::from).collect()
     }
 
-    fn call(&mut self, world: &mut World<'_>, r: ItemRef, f: &ast::ScheduleFn, args: Vec<StepArg>, span: Span) -> Done<()> {
+    fn call(
+        &mut self,
+        world: &mut World<'_>,
+        r: ItemRef,
+        f: &ast::ScheduleFn,
+        args: Vec<StepArg>,
+        span: Span,
+    ) -> Done<()> {
         if self.callers.iter().any(|(c, _)| *c == r) {
-            return Err(world.report(Diagnostic::error(codes::RECURSION, span, format!("`{}` calls itself", f.name.name))));
+            return Err(world.report(Diagnostic::error(
+                codes::RECURSION,
+                span,
+                format!("`{}` calls itself", f.name.name),
+            )));
         }
         if self.callers.len() >= MAX_CALLS {
-            return Err(world.report(Diagnostic::error(codes::LIMIT, span, format!("schedule functions nest deeper than {MAX_CALLS}"))));
+            return Err(world.report(Diagnostic::error(
+                codes::LIMIT,
+                span,
+                format!("schedule functions nest deeper than {MAX_CALLS}"),
+            )));
         }
         let mut names = BTreeMap::new();
         let fits = f.params.len() == args.len()
@@ -242,8 +292,12 @@ impl Expansion {
             });
         if !fits {
             let head: Vec<String> = f.params.iter().map(shape).collect();
-            let d = Diagnostic::error(codes::STEP_ARGUMENT, span, format!("the arguments of `{}` do not have the shape of its parameters", f.name.name))
-                .help(format!("it is written `{} {}`", f.name.name, head.join(" ")));
+            let d = Diagnostic::error(
+                codes::STEP_ARGUMENT,
+                span,
+                format!("the arguments of `{}` do not have the shape of its parameters", f.name.name),
+            )
+            .help(format!("it is written `{} {}`", f.name.name, head.join(" ")));
             return Err(world.report(d));
         }
         let outer = std::mem::replace(&mut self.names, names);
@@ -271,7 +325,9 @@ impl Expansion {
                     None => StepArg::Name { name: l.name.name.clone(), nth, span: l.span },
                 })
             }
-            ast::StepArg::Loop(l) => Err(world.report(Diagnostic::not_built(l.span, "`.outer` and `.inner`: they need `split`"))),
+            ast::StepArg::Loop(l) => {
+                Err(world.report(Diagnostic::not_built(l.span, "`.outer` and `.inner`: they need `split`")))
+            }
             ast::StepArg::Type(t) => Err(world.report(Diagnostic::not_built(t.span, "types as arguments of steps"))),
             ast::StepArg::Tuple { items, span } => {
                 let items = items.iter().map(|i| self.arg(world, i)).collect::<Done<Vec<_>>>()?;
@@ -286,7 +342,11 @@ impl Expansion {
                 }
                 match world.ix(&body, e)? {
                     Ix::Lit(n) => Ok(StepArg::Number(n, e.span)),
-                    _ => Err(world.report(Diagnostic::error(codes::STEP_ARGUMENT, e.span, "a size given to a step is a number"))),
+                    _ => Err(world.report(Diagnostic::error(
+                        codes::STEP_ARGUMENT,
+                        e.span,
+                        "a size given to a step is a number",
+                    ))),
                 }
             }
         }
@@ -296,7 +356,9 @@ impl Expansion {
 fn shape(p: &StepParam) -> String {
     match p {
         StepParam::Name(n) => n.name.clone(),
-        StepParam::Tuple { items, .. } => format!("({})", items.iter().map(|i| i.name.name.as_str()).collect::<Vec<_>>().join(", ")),
+        StepParam::Tuple { items, .. } => {
+            format!("({})", items.iter().map(|i| i.name.name.as_str()).collect::<Vec<_>>().join(", "))
+        }
     }
 }
 

@@ -24,7 +24,8 @@ impl Scope {
     /// Reports clashes: within a file, and between a file and what it imports. Steps of one name in one library module
     /// are overloads and no clash.
     pub fn new(loaded: &Loaded, out: &mut Vec<Diagnostic>) -> Scope {
-        let own: Vec<Vec<(String, Span, ItemRef, bool)>> = (0..loaded.units.len()).map(|u| names_of(loaded, u)).collect();
+        let own: Vec<Vec<(String, Span, ItemRef, bool)>> =
+            (0..loaded.units.len()).map(|u| names_of(loaded, u)).collect();
         let mut visible = Vec::new();
         for (u, unit) in loaded.units.iter().enumerate() {
             let mut seen: BTreeMap<String, (Span, ItemRef, bool)> = BTreeMap::new();

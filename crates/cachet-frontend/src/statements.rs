@@ -43,10 +43,14 @@ impl World<'_> {
             ast::StmtKind::Var { name, ty, value } => self.var_stmt(body, name, ty.as_ref(), value).map(Some),
             ast::StmtKind::Assign { place, value } => self.assign(body, place, value).map(Some),
             ast::StmtKind::Store { place, value, mask: None } => self.store(body, place, value).map(Some),
-            ast::StmtKind::Store { mask: Some(mask), .. } => Err(self.report(Diagnostic::not_built(mask.span, "masks"))),
+            ast::StmtKind::Store { mask: Some(mask), .. } => {
+                Err(self.report(Diagnostic::not_built(mask.span, "masks")))
+            }
             ast::StmtKind::Alloc { name, ty } => self.alloc(body, name, ty).map(Some),
             ast::StmtKind::Expr(e) => self.effect(body, e).map(Some),
-            ast::StmtKind::Grid { .. } => Err(self.report(Diagnostic::not_built(s.span, "`grid`, loops that run at once"))),
+            ast::StmtKind::Grid { .. } => {
+                Err(self.report(Diagnostic::not_built(s.span, "`grid`, loops that run at once")))
+            }
             ast::StmtKind::Lease { .. } => Err(self.report(Diagnostic::not_built(s.span, "`lease`"))),
             ast::StmtKind::Hole { hole, .. } => {
                 Err(self.report(Diagnostic::error(codes::SYNTAX, hole.span, "holes stand in step functions only")))
@@ -54,9 +58,19 @@ impl World<'_> {
         }
     }
 
-    fn for_loop(&mut self, body: &mut Body, var: &ast::LoopVar, domain: &ast::Domain, inner: &ast::Block) -> Done<StmtKind> {
+    fn for_loop(
+        &mut self,
+        body: &mut Body,
+        var: &ast::LoopVar,
+        domain: &ast::Domain,
+        inner: &ast::Block,
+    ) -> Done<StmtKind> {
         if var.rank {
-            return Err(self.report(Diagnostic::error(codes::SYNTAX, var.span, "`..` after a loop's name stands in step functions only")));
+            return Err(self.report(Diagnostic::error(
+                codes::SYNTAX,
+                var.span,
+                "`..` after a loop's name stands in step functions only",
+            )));
         }
         let domain = self.domain(body, domain)?;
         let depth = body.names.len();
@@ -104,8 +118,12 @@ impl World<'_> {
     /// The type of a `let`: a word's.
     fn local_type(&mut self, body: &Body, ty: &Type) -> Done<Ty> {
         if let TypeKind::Array { .. } = &ty.kind {
-            let d = Diagnostic::error(codes::TYPE_MISMATCH, ty.span, "a `let` names one value, and this is the type of an array")
-                .help("cells that change are a `var`: `var t: [f32; 8] = 0.0`");
+            let d = Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                ty.span,
+                "a `let` names one value, and this is the type of an array",
+            )
+            .help("cells that change are a `var`: `var t: [f32; 8] = 0.0`");
             return Err(self.report(d));
         }
         self.word_type(body, ty)
@@ -165,7 +183,9 @@ impl World<'_> {
             Some(Meaning::Local(l)) if body.locals[l.index()].mutable => *l,
             Some(Meaning::Local(_)) => {
                 let message = format!("`{}` is a `let` and keeps its value", name.name);
-                return Err(self.report(Diagnostic::error(codes::MODE, place.span, message).help("declare it as `var`")));
+                return Err(
+                    self.report(Diagnostic::error(codes::MODE, place.span, message).help("declare it as `var`"))
+                );
             }
             Some(Meaning::Buffer(_)) => {
                 let message = format!("`{}` is an array: its elements are written by `store`", name.name);
@@ -202,13 +222,17 @@ impl World<'_> {
             let message = match (rank, indices.len()) {
                 (0, _) => format!("`{}` is a single value and has no subscripts", name.name),
                 (_, 0) => format!("`{}` is a local array, and one cell of it is wanted here", name.name),
-                (r, n) => format!("`{}` takes {r} subscript{}, and {n} are given", name.name, if r == 1 { "" } else { "s" }),
+                (r, n) => {
+                    format!("`{}` takes {r} subscript{}, and {n} are given", name.name, if r == 1 { "" } else { "s" })
+                }
             };
             return Err(self.report(Diagnostic::error(codes::ARITY, span, message)));
         }
         let mut at = Vec::new();
         for i in indices {
-            let Index::At(e) = i else { return Err(self.report(Diagnostic::not_built(i.span(), "slices of local arrays"))) };
+            let Index::At(e) = i else {
+                return Err(self.report(Diagnostic::not_built(i.span(), "slices of local arrays")));
+            };
             at.push(self.ix(body, e)?);
         }
         Ok(at)
@@ -228,7 +252,9 @@ impl World<'_> {
         if info.role == Role::Reads {
             let message = format!("`{}` is `reads`, and cannot be stored to", name.name);
             let d = Diagnostic::error(codes::MODE, place.span, message).also(info.span.0, "declared here");
-            return Err(self.report(d.help("an array that is written is `mut`, or `out` where every element is written")));
+            return Err(
+                self.report(d.help("an array that is written is `mut`, or `out` where every element is written"))
+            );
         }
         let word = self.word_of(body, value, &ty);
         Ok(StmtKind::Store { to: to?, word: word?.into_word() })
@@ -304,7 +330,8 @@ impl World<'_> {
             ExprKind::Apply { head, targs, args } => (head, targs, args),
             ExprKind::Name(_) => (e, &[], &[]),
             _ => {
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, "a statement is wanted here, and this is a value");
+                let d =
+                    Diagnostic::error(codes::TYPE_MISMATCH, e.span, "a statement is wanted here, and this is a value");
                 return Err(self.report(d.help("keep it: `let x = ..`, or `store c[i] = ..`")));
             }
         };
@@ -338,7 +365,11 @@ impl World<'_> {
             Ty::Elem(_) => Ok(StmtKind::Print(word.into_word())),
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, &ty);
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, value.span, format!("{text} cannot be printed"))))
+                Err(self.report(Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    value.span,
+                    format!("{text} cannot be printed"),
+                )))
             }
         }
     }

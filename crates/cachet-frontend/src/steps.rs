@@ -26,7 +26,9 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     places.walk(&to, false);
     let params = s.params.iter().map(|p| match p {
         StepParam::Name(n) => Params::One(places.param(&n.name, false)),
-        StepParam::Tuple { items, .. } => Params::Tuple(items.iter().map(|i| places.param(&i.name.name, i.rank)).collect()),
+        StepParam::Tuple { items, .. } => {
+            Params::Tuple(items.iter().map(|i| places.param(&i.name.name, i.rank)).collect())
+        }
     });
     let params: Vec<Params> = params.collect();
     let recipe = recipe.into_iter().map(|m| with_ranks(m, &params)).collect();
@@ -62,7 +64,11 @@ impl Places {
     }
 
     fn bind(&mut self, name: &str, matched: bool) {
-        if matched { self.matched.insert(name.to_string()) } else { self.made.insert(name.to_string()) };
+        if matched {
+            self.matched.insert(name.to_string())
+        } else {
+            self.made.insert(name.to_string())
+        };
     }
 
     fn walk(&mut self, pats: &[Pat], matched: bool) {
@@ -83,7 +89,9 @@ impl Places {
                     self.walk(then, matched);
                     self.walk(els, matched);
                 }
-                Pat::Let { word, .. } | Pat::Var { init: word, .. } | Pat::Assign { word, .. } => self.word(word, matched),
+                Pat::Let { word, .. } | Pat::Var { init: word, .. } | Pat::Assign { word, .. } => {
+                    self.word(word, matched)
+                }
                 Pat::Store { to, word, .. } => {
                     self.cell(to);
                     self.word(word, matched);
@@ -208,17 +216,25 @@ fn loop_ref(r: &ast::SideRef) -> LoopRef {
 /// A line of a recipe.
 fn step_move(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
     let kind = match &m.kind {
-        ast::MoveKind::PerCell { buffer, fold, at: None } => MoveKind::PerCell { buffer: buffer.name.clone(), fold: loop_ref(fold) },
+        ast::MoveKind::PerCell { buffer, fold, at: None } => {
+            MoveKind::PerCell { buffer: buffer.name.clone(), fold: loop_ref(fold) }
+        }
         ast::MoveKind::Interchange(l) => MoveKind::Interchange(loop_ref(l)),
         ast::MoveKind::Distribute { index, at } => match at.kind {
             ExprKind::Int(n) if (1..1000).contains(&n) => MoveKind::Distribute { of: loop_ref(index), at: n as u32 },
             _ => {
-                let d = Diagnostic::error(codes::RECIPE, at.span, "after how many statements a nest is split is a number, at least 1");
+                let d = Diagnostic::error(
+                    codes::RECIPE,
+                    at.span,
+                    "after how many statements a nest is split is a number, at least 1",
+                );
                 return Err(world.report(d));
             }
         },
         ast::MoveKind::Fuse(a, b) => MoveKind::Fuse(loop_ref(a), loop_ref(b)),
-        other => return Err(world.report(Diagnostic::not_built(m.span, format!("the recipe line `{}`", word_of(other))))),
+        other => {
+            return Err(world.report(Diagnostic::not_built(m.span, format!("the recipe line `{}`", word_of(other)))));
+        }
     };
     Ok(core::Move { kind, span: At(m.span) })
 }

@@ -2,7 +2,9 @@
 //! equation.
 
 use cachet_core::equations::{Binder, Combine, Expr, Sum};
-use cachet_core::ir::{Access, At, Buffer, Device, Domain, Elem, Fold, Guard, Ix, Lit, Local, Op, PureId, Ty, Var, Word};
+use cachet_core::ir::{
+    Access, At, Buffer, Device, Domain, Elem, Fold, Guard, Ix, Lit, Local, Op, PureId, Ty, Var, Word,
+};
 use std::collections::BTreeMap;
 
 /// A typed expression.
@@ -14,8 +16,6 @@ pub(crate) enum Tree {
     Local(Local, Vec<Ix>),
     Op(Op, Vec<Tree>),
     Apply(PureId, Vec<Tree>),
-    Tuple(Vec<Tree>),
-    Part(Box<Tree>, u32),
     If(Guard, Box<Tree>, Box<Tree>),
     Let(Local, Box<Tree>, Box<Tree>),
     Fold(Box<FoldTree>),
@@ -60,8 +60,6 @@ impl Tree {
             Tree::Local(l, at) => Word::Local(l, at),
             Tree::Op(op, args) => Word::Op { op, arith: Device::HOST, args: all(args) },
             Tree::Apply(f, args) => Word::Apply(f, all(args)),
-            Tree::Tuple(args) => Word::Tuple(all(args)),
-            Tree::Part(w, n) => Word::Part(Box::new(w.into_word()), n),
             Tree::If(g, a, b) => Word::If(Box::new(g), Box::new(a.into_word()), Box::new(b.into_word())),
             Tree::Let(l, a, b) => Word::Let(l, Box::new(a.into_word()), Box::new(b.into_word())),
             Tree::Fold(f) => Word::Fold(Box::new(Fold {
@@ -89,8 +87,6 @@ impl Tree {
             Tree::Load(a) => Expr::Read(a),
             Tree::Op(op, args) => Expr::Op(op, Device::HOST, all(args)?),
             Tree::Apply(f, args) => Expr::Apply(f, all(args)?),
-            Tree::Tuple(args) => Expr::Tuple(all(args)?),
-            Tree::Part(w, n) => Expr::Part(Box::new(w.into_expr(ranges)?), n),
             Tree::If(g, a, b) => Expr::If(Box::new(g), Box::new(a.into_expr(ranges)?), Box::new(b.into_expr(ranges)?)),
             Tree::Value(n, at) => Expr::Value(n, at),
             Tree::Sum(s) => {

@@ -3,11 +3,11 @@
 //! Sums are chains from their zero over all binders at once, the first outermost. The element operations are
 //! [`cachet_core::interpret::scalar`]'s; everything else here is this module's own.
 
+use cachet_core::equations::{Combine, Contraction, Expr, Sum, Target};
 use cachet_core::interpret::{Array, Value, scalar};
 use cachet_core::ir::{
     Binding, BlockPart, Device, Domain, Elem, Guard, Ix, Op, Prim, Program, PureId, Rel, Ty, Var, Word,
 };
-use cachet_core::equations::{Combine, Contraction, Expr, Sum, Target};
 
 /// Why an element has no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,7 +42,9 @@ pub fn element(
 ) -> Found<Value> {
     let Some(buffer) = contraction.outputs.get(output) else { return malformed("no such output") };
     let defines = |e: &&cachet_core::equations::Equation| matches!(&e.target, Target::Output(b) if b == buffer);
-    let Some(index) = contraction.equations.iter().position(|e| defines(&e)) else { return malformed("an output without an equation") };
+    let Some(index) = contraction.equations.iter().position(|e| defines(&e)) else {
+        return malformed("an output without an equation");
+    };
     let mut ranges = vec![0; contraction.vars.len()];
     for (v, n) in contraction.sizes.iter().zip(sizes) {
         ranges[v.index()] = *n;
@@ -135,7 +137,15 @@ impl Eval<'_> {
     }
 
     /// Joins the terms of a sum from its `n`th binder inwards.
-    fn terms(&mut self, s: &Sum, n: usize, env: &mut Vec<i64>, total: &mut Typed, own: usize, chain: usize) -> Found<()> {
+    fn terms(
+        &mut self,
+        s: &Sum,
+        n: usize,
+        env: &mut Vec<i64>,
+        total: &mut Typed,
+        own: usize,
+        chain: usize,
+    ) -> Found<()> {
         let Some(binder) = s.binders.get(n) else {
             *total = self.term(s, env, total.clone(), own, chain)?;
             return Ok(());
@@ -252,7 +262,9 @@ fn tuple(parts: Vec<Typed>) -> Typed {
 
 fn part((value, ty): Typed, n: u32) -> Found<Typed> {
     match (value, ty) {
-        (Value::Tuple(v), Ty::Tuple(t)) if (n as usize) < v.len().min(t.len()) => Ok((v[n as usize].clone(), t[n as usize].clone())),
+        (Value::Tuple(v), Ty::Tuple(t)) if (n as usize) < v.len().min(t.len()) => {
+            Ok((v[n as usize].clone(), t[n as usize].clone()))
+        }
         _ => malformed("a part that does not exist"),
     }
 }
@@ -265,7 +277,15 @@ fn result(prim: Prim, elem: Elem) -> Elem {
             Elem::F64 => Elem::U64,
             Elem::F32 => Elem::U32,
             Elem::F16 | Elem::BF16 => Elem::U16,
-            Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => elem,
+            Elem::I64
+            | Elem::I32
+            | Elem::I16
+            | Elem::I8
+            | Elem::U64
+            | Elem::U32
+            | Elem::U16
+            | Elem::U8
+            | Elem::Bool => elem,
         },
         Prim::Add
         | Prim::Sub

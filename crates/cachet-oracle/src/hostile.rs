@@ -127,7 +127,8 @@ mod tests {
         for bits in [0x0000_0000u64, 0x8000_0000, 1, 0x007f_ffff, 0x0080_0000, 0x7f7f_ffff, 0x7f80_0000, 0xff80_0000] {
             assert!(special.contains(&bits), "{bits:#x}");
         }
-        let nan = |quiet: bool| special.iter().any(|b| f32::from_bits(*b as u32).is_nan() && (b >> 22 & 1 == 1) == quiet);
+        let nan =
+            |quiet: bool| special.iter().any(|b| f32::from_bits(*b as u32).is_nan() && (b >> 22 & 1 == 1) == quiet);
         assert!(nan(true));
         assert!(fill(Elem::F32, 1, Kind::NegativeZeros, 9).iter().all(|b| *b == 0x8000_0000));
         let equal = fill(Elem::F64, 3, Kind::Equal, 9);
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn fusing_and_order_show() {
-        let values = |kind| fill(Elem::F32, 7, kind, 64).into_iter().map(|b| f32::from_bits(b as u32)).collect::<Vec<_>>();
+        let values =
+            |kind| fill(Elem::F32, 7, kind, 64).into_iter().map(|b| f32::from_bits(b as u32)).collect::<Vec<_>>();
         let fusing = values(Kind::Fusing);
         assert!(fusing.windows(2).any(|w| (w[0] * w[1] - 1.0) != w[0].mul_add(w[1], -1.0)));
         let orders = values(Kind::Orders);

@@ -14,7 +14,7 @@ pub mod symbolic;
 use cachet_core::ir;
 #[cfg(test)]
 #[path = "../../cachet-core/src/samples.rs"]
-#[expect(dead_code, missing_docs, reason = "shared with the tests of the core, which use the rest")]
+#[expect(dead_code, reason = "shared with the tests of the core, which use the rest")]
 mod samples;
 #[cfg(test)]
 mod tests;

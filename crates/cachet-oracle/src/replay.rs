@@ -2,7 +2,7 @@
 
 use crate::symbolic::{Comparison, Difference, Fault, compare, run_one};
 use cachet_core::ir::{Domain, Fun, Program, Word};
-use cachet_core::rewrite::{Visit, visit_domain, visit_block, visit_word};
+use cachet_core::rewrite::{Visit, visit_block, visit_domain, visit_word};
 use std::collections::BTreeSet;
 
 /// How many tuples of sizes are tried.
@@ -30,7 +30,8 @@ fn candidates(funs: &[&Fun], dims: usize, start: &[i64]) -> Vec<Vec<i64>> {
         out.push(start.to_vec());
     }
     let small = tuples(&[0, 1, 2, 3], dims, MAX_TUPLES / 2);
-    let around: BTreeSet<i64> = factors(funs).into_iter().flat_map(|n| [n - 1, n, n + 1, 2 * n, 2 * n + 1]).filter(|n| *n <= 64).collect();
+    let around: BTreeSet<i64> =
+        factors(funs).into_iter().flat_map(|n| [n - 1, n, n + 1, 2 * n, 2 * n + 1]).filter(|n| *n <= 64).collect();
     let mut values: Vec<i64> = [0, 1, 2, 3].into_iter().chain(around).collect();
     values.sort_unstable();
     values.dedup();
@@ -59,7 +60,8 @@ fn candidates(funs: &[&Fun], dims: usize, start: &[i64]) -> Vec<Vec<i64>> {
 fn tuples(values: &[i64], dims: usize, most: usize) -> Vec<Vec<i64>> {
     let mut out = vec![Vec::new()];
     for _ in 0..dims {
-        let mut next: Vec<Vec<i64>> = out.iter().flat_map(|t: &Vec<i64>| values.iter().map(move |v| [t.as_slice(), &[*v]].concat())).collect();
+        let mut next: Vec<Vec<i64>> =
+            out.iter().flat_map(|t: &Vec<i64>| values.iter().map(move |v| [t.as_slice(), &[*v]].concat())).collect();
         next.sort_by_key(|t| (t.iter().sum::<i64>(), t.clone()));
         next.truncate(most);
         out = next;

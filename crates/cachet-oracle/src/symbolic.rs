@@ -90,7 +90,8 @@ pub fn compare(program: &Program, s: &Fun, t: &Fun, sizes: &[i64]) -> Comparison
         let (Some(x), Some(y)) = (a.params.get(i), b.params.get(i)) else { continue };
         for (cell, (p, q)) in x.iter().zip(y).enumerate() {
             if p != q {
-                let show = |fun: &Fun, w: &Option<u32>| w.map_or("unwritten".into(), |w| terms.show(program, fun, w, SHOWN));
+                let show =
+                    |fun: &Fun, w: &Option<u32>| w.map_or("unwritten".into(), |w| terms.show(program, fun, w, SHOWN));
                 return Comparison::Differs(Difference {
                     buffer: s.buffers.get(param.index()).map_or("?".into(), |b| b.name.clone()),
                     cell: run::indices(cell, &a.extents[i]),
@@ -104,7 +105,12 @@ pub fn compare(program: &Program, s: &Fun, t: &Fun, sizes: &[i64]) -> Comparison
         let (p, q) = (a.printed.get(n).copied(), b.printed.get(n).copied());
         if p != q {
             let show = |fun: &Fun, w: Option<u32>| w.map_or("nothing".into(), |w| terms.show(program, fun, w, SHOWN));
-            return Comparison::Differs(Difference { buffer: "print".into(), cell: vec![n as i64], s: show(s, p), t: show(t, q) });
+            return Comparison::Differs(Difference {
+                buffer: "print".into(),
+                cell: vec![n as i64],
+                s: show(s, p),
+                t: show(t, q),
+            });
         }
     }
     Comparison::Same

@@ -3,14 +3,15 @@
 use crate::hostile::{KINDS, fill};
 use crate::replay::{find_difference, find_fault};
 use crate::samples::{
-    Build, F32, banded, cell, empty_fun, generic, grid, lit, load, matmul, matmul_with, matvec, n, op, plus, program, store,
-    swapped, to, v,
+    Build, F32, banded, cell, empty_fun, generic, grid, lit, load, matmul, matmul_with, matvec, n, op, plus, program,
+    store, swapped, to, v,
 };
 use crate::symbolic::{Comparison, Difference, Side, compare, run_one};
 use cachet_core::equations::{Binder, Combine, Contraction, Equation, Expr, Sum, Target};
 use cachet_core::interpret::{Array, Options, run};
 use cachet_core::ir::{
-    At, Binding, BlockPart, Device, Domain, Elem, Fun, FunId, Guard, ImplId, Ix, Lit, Op, Prim, Program, Rel, StmtKind, Word,
+    At, Binding, BlockPart, Device, Domain, Elem, Fun, FunId, Guard, ImplId, Ix, Lit, Op, Prim, Program, Rel, StmtKind,
+    Word,
 };
 
 fn difference(s: &Fun, t: &Fun, sizes: &[i64]) -> Option<Difference> {
@@ -37,12 +38,16 @@ fn a_missing_term_shows_at_one() {
     let sloppy = matmul_with(|k| Ix::Sub(Box::new(k), Box::new(n(1))), |k, _| k);
     let (sizes, d) = find_difference(&Program::default(), &matmul(), &sloppy, &[0, 0, 0]).unwrap();
     assert_eq!(sizes, [1, 1, 1]);
-    assert_eq!(d, Difference { buffer: "c".into(), cell: vec![0, 0], s: "fma a[0, 0] b[0, 0] -0.0".into(), t: "-0.0".into() });
+    assert_eq!(
+        d,
+        Difference { buffer: "c".into(), cell: vec![0, 0], s: "fma a[0, 0] b[0, 0] -0.0".into(), t: "-0.0".into() }
+    );
 }
 
 #[test]
 fn a_reversed_sum_shows_at_two() {
-    let backwards = matmul_with(|k| k, |k, size| Ix::Sub(Box::new(Ix::Sub(Box::new(size), Box::new(n(1)))), Box::new(k)));
+    let backwards =
+        matmul_with(|k| k, |k, size| Ix::Sub(Box::new(Ix::Sub(Box::new(size), Box::new(n(1)))), Box::new(k)));
     assert_eq!(difference(&matmul(), &backwards, &[3, 1, 3]), None);
     let (sizes, d) = find_difference(&Program::default(), &matmul(), &backwards, &[0, 2, 1]).unwrap();
     assert_eq!(sizes, [1, 2, 1]);
@@ -64,7 +69,8 @@ fn differences_at_block_borders_are_found() {
     let zero = empty_body(&whole);
     let inner = crate::samples::loops(&[(i, to(n(0), Ix::Block(g, BlockPart::Len)))], subst.block(&body));
     let guarded = crate::samples::stmt(StmtKind::If { guard: full, then: vec![inner], els: vec![] });
-    blocked.body = vec![zero, crate::samples::loops(&[(g, Domain::Blocks { lo: n(0), hi: v(m), size: 16 })], vec![guarded])];
+    blocked.body =
+        vec![zero, crate::samples::loops(&[(g, Domain::Blocks { lo: n(0), hi: v(m), size: 16 })], vec![guarded])];
     let (sizes, _) = find_difference(&Program::default(), &whole, &blocked, &[]).unwrap();
     assert_eq!(sizes.iter().product::<i64>(), 1);
     // One that goes wrong only from the second block on.
@@ -84,7 +90,9 @@ fn differences_at_block_borders_are_found() {
 fn empty_body(f: &Fun) -> cachet_core::ir::Stmt {
     let mut f = f.clone();
     let StmtKind::For { var: i, domain: di, body } = f.body.remove(0).kind else { unreachable!() };
-    let Some(StmtKind::For { var: j, domain: dj, .. }) = body.into_iter().next().map(|s| s.kind) else { unreachable!() };
+    let Some(StmtKind::For { var: j, domain: dj, .. }) = body.into_iter().next().map(|s| s.kind) else {
+        unreachable!()
+    };
     let (p, q) = (cachet_core::ir::Var(f.vars.len() as u32 - 1), j);
     let _ = (p, i);
     crate::samples::loops(&[(i, di), (q, dj)], vec![store(f.params[2], &[v(i), v(j)], lit(7.0))])
@@ -94,7 +102,9 @@ fn empty_body(f: &Fun) -> cachet_core::ir::Stmt {
 fn faults_name_the_access() {
     let f = matmul_with(|k| plus(k, n(1)), |k, _| k);
     match compare(&Program::default(), &matmul(), &f, &[1, 1, 1]) {
-        Comparison::Fault { side: Side::T, fault } => assert_eq!(fault.text, "`a[i, k]` is a[0, 1], outside its extents [1, 1]"),
+        Comparison::Fault { side: Side::T, fault } => {
+            assert_eq!(fault.text, "`a[i, k]` is a[0, 1], outside its extents [1, 1]")
+        }
         other => panic!("{other:?}"),
     }
     let (sizes, fault) = find_fault(&Program::default(), &f, &[]).unwrap();
@@ -166,7 +176,11 @@ fn equation(fused: bool, guard: Option<i64>) -> Contraction {
     let read = |b: usize, at: &[Ix]| Expr::Read(cell(f.params[b], at));
     let body = Expr::Op(Op::Prim(Prim::Mul), Device::HOST, vec![read(0, &[v(i), v(k)]), read(1, &[v(k), v(j)])]);
     let sum = Sum {
-        binders: vec![Binder { var: k, domain: to(n(0), v(size)), guard: guard.map(|n| Guard::Cmp(Rel::Ne, v(k), Ix::Lit(n))) }],
+        binders: vec![Binder {
+            var: k,
+            domain: to(n(0), v(size)),
+            guard: guard.map(|n| Guard::Cmp(Rel::Ne, v(k), Ix::Lit(n))),
+        }],
         zero: Expr::Lit(Lit { elem: Elem::F32, bits: 0x8000_0000 }),
         add: Combine::Op(Op::Prim(Prim::Add)),
         mul_add: fused.then_some((Op::Prim(Prim::Fma), Op::Prim(Prim::Mul))),
@@ -208,7 +222,8 @@ fn the_equations_and_the_nest_agree_on_hostile_inputs() {
             let input = |rows, cols, seed| {
                 Array::from_bits(Elem::F32, &[rows, cols], fill(Elem::F32, seed, kind, (rows * cols) as usize)).unwrap()
             };
-            let mut args = [input(m, k, seed as u64), input(k, nn, 77 + seed as u64), Array::new(&F32, &[m, nn]).unwrap()];
+            let mut args =
+                [input(m, k, seed as u64), input(k, nn, 77 + seed as u64), Array::new(&F32, &[m, nn]).unwrap()];
             run(&p, FunId(0), &[], &sizes, &mut args, &Options::default()).unwrap();
             for i in 0..m {
                 for j in 0..nn {

@@ -15,6 +15,15 @@ pub enum Linker {
     RustLld(PathBuf),
 }
 
+impl std::fmt::Display for Linker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Linker::Cc(path) => write!(f, "{}", path.display()),
+            Linker::RustLld(path) => write!(f, "{} (of the Rust toolchain)", path.display()),
+        }
+    }
+}
+
 /// How something was linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkReport {

@@ -351,15 +351,26 @@ impl Build<'_> {
         Ok(subst)
     }
 
+    /// What a hole holds, as the subject of a sentence about what it depends on.
+    fn depends(&self, hole: &str) -> String {
+        let held = match self.capture.held.get(hole) {
+            Some(Held::Domain(_) | Held::Domains(_)) => "a loop's range",
+            Some(Held::Ix(_)) => "an index",
+            Some(Held::Cell(_)) => "a cell",
+            Some(Held::Word(..)) => "a word",
+            Some(Held::Stmts(_)) => "a statement",
+            Some(Held::Name(_) | Held::Ty(_)) | None => "a part",
+        };
+        format!("{held} (`{hole}`) depends")
+    }
+
     /// Whether a loop that a hole mentions has become something that can stand in its place.
     fn replaceable(&self, hole: &str, var: Var, by: Option<&Ix>) -> Result<(), Diagnostic> {
         let name = &self.fun.vars[var.index()].name;
         let stays_block = |by: &Ix| matches!(by, Ix::Var(v) if self.is_block(*v));
         match by {
-            None => {
-                Err(self
-                    .unbuildable(&format!("`{hole}` mentions the loop over `{name}`, and stands where there is none")))
-            }
+            None => Err(self
+                .unbuildable(&format!("{} on the loop over `{name}`, and would stand outside it", self.depends(hole)))),
             Some(by) if self.is_block(var) != stays_block(by) => {
                 let kinds = if self.is_block(var) { "blocks, and no index" } else { "indices, and no block" };
                 Err(self.unbuildable(&format!("`{name}` runs over {kinds} can take its place in `{hole}`")))

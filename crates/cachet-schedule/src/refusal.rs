@@ -125,8 +125,8 @@ pub fn unbound(step: &StepDef, name: &str, call: &StepCall) -> Diagnostic {
 
 /// A step's own text that cannot be built.
 pub fn unbuildable(step: &StepDef, what: &str, call: &StepCall) -> Diagnostic {
-    let message = format!("`to` of `{}` cannot be built: {what}", step.name);
-    with_callers(Diagnostic::error(codes::STEP_ARGUMENT, step.span.0, message).also(call.span, "asked for here"), call)
+    let message = format!("`{}` cannot be applied here: {what}", step.name);
+    with_callers(Diagnostic::error(codes::STEP_ARGUMENT, call.span, message).also(step.span.0, "the step"), call)
 }
 
 /// A name to introduce that means something already.

@@ -16,7 +16,8 @@ use cachet_core::equations::{Contraction, Expr};
 use cachet_core::instance::instance_name;
 use cachet_core::ir::{Binding, Domain, Elem, FunId, ImplId, Ix, Var};
 use cachet_runtime::{
-    AlignedBuffer, BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas, ProbeElement, measure,
+    AlignedBuffer, BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas,
+    ProbeElement, measure,
 };
 use inputs::Inputs;
 use std::collections::BTreeMap;
@@ -126,13 +127,16 @@ fn origin(outcome: &Outcome, mut of: FunId) -> FunId {
     of
 }
 
+/// What type parameters are bound to, and the schedules that share it.
+type Instance = (Vec<Binding>, Vec<FunId>);
+
 /// Schedules grouped by what their contraction's type parameters are bound to.
 fn by_instance(
     outcome: &Outcome,
     nest: FunId,
     schedules: &[FunId],
     options: &Options,
-) -> Result<Vec<(Vec<Binding>, Vec<FunId>)>, Problem> {
+) -> Result<Vec<Instance>, Problem> {
     let program = outcome.checked.program();
     let params = program.funs[nest.index()].type_params.len();
     let mut groups: BTreeMap<Vec<String>, (Vec<Binding>, Vec<FunId>)> = BTreeMap::new();
@@ -143,7 +147,11 @@ fn by_instance(
             (n, Some(i)) => Ok(vec![Binding::Impl(ImplId(i as u32)); n]),
             (_, None) => {
                 let known: Vec<&str> = program.impls.iter().map(|i| i.name.as_str()).collect();
-                Err(Problem::User(format!("no implementation `{}`; the file knows {}", options.implementation, known.join(", "))))
+                Err(Problem::User(format!(
+                    "no implementation `{}`; the file knows {}",
+                    options.implementation,
+                    known.join(", ")
+                )))
             }
         }
     };
@@ -189,7 +197,8 @@ fn group(
     let differing: Vec<usize> = outputs.iter().map(|o| inputs.differing(&outputs[0], o)).collect();
     let flops = flops(contraction, &sizes);
     // A library adds and multiplies floats; at another semiring the same equation is another computation.
-    let plus_times = |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
+    let plus_times =
+        |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
     let float_sums = types.iter().all(plus_times);
     let (library, report, measured) =
         time(contraction, (&kernels, &differing), &inputs, &mut outputs, &sizes, flops, float_sums, llvm, options)?;

@@ -2,8 +2,8 @@
 
 use cachet_check::checked::{Claim, RelationKind};
 use cachet_core::ir::Fun;
-use cachet_core::print::Names;
 use cachet_core::ir::Program;
+use cachet_core::print::Names;
 
 /// The name of the prover in claims.
 pub const PROVER: &str = concat!("cachet's own prover ", env!("CARGO_PKG_VERSION"));

@@ -91,8 +91,7 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     }
     let Work { checker, diagnostics: found, traces, conditions, .. } = work;
     diagnostics.extend(found);
-    let claims =
-        module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
+    let claims = module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
     Outcome { sources, diagnostics, checked: checker.finish(), module, claims, traces, conditions }
 }
 
@@ -236,4 +235,3 @@ fn calls(fun: &Fun) -> Vec<FunId> {
     visit_block(&mut out, &fun.body);
     out.0
 }
-

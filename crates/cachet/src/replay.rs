@@ -19,7 +19,9 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
             let lines = found.map(|(at, difference)| difference_lines(after, &at, &difference));
             with(failure.diagnostic, lines)
         }
-        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Apart => alone(program, after, failure, &sizes),
+        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Apart => {
+            alone(program, after, failure, &sizes)
+        }
         Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
     }
 }

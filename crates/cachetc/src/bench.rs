@@ -61,7 +61,11 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
         Err(p) => return problem(&outcome, &p, format),
     };
     if groups.is_empty() {
-        return terminal::unable(format, "there is nothing to measure: no contraction or schedule of these names was accepted", None);
+        return terminal::unable(
+            format,
+            "there is nothing to measure: no contraction or schedule of these names was accepted",
+            None,
+        );
     }
     if arguments.json {
         let all: Vec<Value> = groups.iter().map(group_json).collect();
@@ -94,17 +98,21 @@ fn group_text(g: &Group, seed: u64) -> String {
         g.report.probe.best
     ));
     let best = g.report.rows.iter().filter_map(|r| r.gflops).fold(0.0, f64::max);
-    let width = g.rows.iter().map(|r| r.name.len()).max().unwrap_or(0).max(18);
+    let library = if let Library::Found { name, .. } = &g.library { name.len() } else { 0 };
+    let width = g.rows.iter().map(|r| r.name.len()).max().unwrap_or(0).max(library);
     for row in &g.rows {
-        let what = if row.nest { "the contraction's own loops" } else { "" };
         match measured(g, row) {
-            None => out.push(format!("  {:width$}  {} of its elements differ from the contraction's: not timed", row.name, row.differing)),
+            None => out.push(format!(
+                "  {:width$}  {} of its elements differ from the contraction's: not timed",
+                row.name, row.differing
+            )),
             Some(m) => {
-                let bits = if row.nest { format!("equals the equations in {} samples", g.sampled) } else { "bits equal".into() };
+                let bits = if row.nest {
+                    format!("its own loops; {} samples equal the equations", g.sampled)
+                } else {
+                    "bits equal".into()
+                };
                 out.push(line(g, &row.name, m, best, width, &bits));
-                if !what.is_empty() {
-                    out.push(format!("  {:width$}  {what}", ""));
-                }
             }
         }
     }
@@ -118,7 +126,12 @@ fn group_text(g: &Group, seed: u64) -> String {
         Library::NoCounterpart => {}
     }
     let r = &g.report;
-    out.push(format!("  {} of {} rounds counted, seed {seed}{}", r.rounds_kept, r.rounds_run, if r.noisy { ", on a busy machine: the better half" } else { "" }));
+    out.push(format!(
+        "  {} of {} rounds counted, seed {seed}{}",
+        r.rounds_kept,
+        r.rounds_run,
+        if r.noisy { ", on a busy machine: the better half" } else { "" }
+    ));
     out.join("\n") + "\n"
 }
 
@@ -129,7 +142,12 @@ fn line(g: &Group, name: &str, m: &MeasureRow, best: f64, width: usize, bits: &s
     let roof = m.of_peak.as_ref().map_or(String::new(), |i| format!("{:5.1} % of the roof", 100.0 * i.median));
     let mut text = format!("  {name:width$}  {bar}  {gflops:8.2} GFLOP/s  {:9.3} ms  {roof}", 1e3 * m.median);
     if let (Library::Found { .. }, Some(ratio)) = (&g.library, &m.ratio) {
-        text.push_str(&format!("  {:6.1} % of OpenBLAS [{:.1}, {:.1}]", 100.0 * ratio.median, 100.0 * ratio.low, 100.0 * ratio.high));
+        text.push_str(&format!(
+            "  {:6.1} % of OpenBLAS [{:.1}, {:.1}]",
+            100.0 * ratio.median,
+            100.0 * ratio.low,
+            100.0 * ratio.high
+        ));
     }
     text.push_str(&format!("  {bits}"));
     if m.slow {
@@ -161,7 +179,9 @@ fn group_json(g: &Group) -> Value {
         .map(|r| json!({ "name": r.name, "nest": r.nest, "differing": r.differing, "measured": measured(g, r).map(|m| row(&r.name, m)) }))
         .collect();
     let library = match &g.library {
-        Library::Found { name, measured } => json!({ "found": true, "name": name, "measured": g.report.rows.get(*measured).map(|m| row(name, m)) }),
+        Library::Found { name, measured } => {
+            json!({ "found": true, "name": name, "measured": g.report.rows.get(*measured).map(|m| row(name, m)) })
+        }
         Library::Missing { fix } => json!({ "found": false, "fix": fix }),
         Library::NoCounterpart => Value::Null,
     };

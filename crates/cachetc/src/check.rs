@@ -25,7 +25,12 @@ fn summary(file: &str, outcome: &pipeline::Outcome) -> String {
     let contractions = outcome.module.contractions.iter().filter(|(_, id)| items.contains(id)).count();
     let schedules = outcome.module.scripts.len();
     let refused = outcome.diagnostics.iter().filter(|d| d.refuses()).count();
-    let mut out = format!("{file}: {}, {}, {} proved", count(contractions, "contraction"), count(schedules, "schedule"), count(outcome.conditions, "condition"));
+    let mut out = format!(
+        "{file}: {}, {}, {} proved",
+        count(contractions, "contraction"),
+        count(schedules, "schedule"),
+        count(outcome.conditions, "condition")
+    );
     if refused > 0 {
         out.push_str(&format!(", {refused} refused"));
     }

@@ -60,10 +60,11 @@ fn host() -> Finding {
 }
 
 fn linker() -> Finding {
-    finding("linker", "executables", find_linker().map(|l| format!("{l:?}")))
+    finding("linker", "executables", find_linker().map(|l| l.to_string()))
 }
 
 fn openblas() -> Finding {
-    let found = OpenBlas::load().map(|b| format!("{} at {} ({})", b.core_name(), b.path().display(), b.config().trim()));
+    let found =
+        OpenBlas::load().map(|b| format!("{} at {} ({})", b.core_name(), b.path().display(), b.config().trim()));
     finding("OpenBLAS", "comparison in `bench`", found)
 }

@@ -49,7 +49,9 @@ pub fn facts(d: &Diagnostic) -> Vec<String> {
     }
     match &c.replay {
         Some(Replay::Seen { lines }) => out.extend(lines.iter().cloned()),
-        Some(Replay::NotSeen) => out.push("a model the search cannot rule out: no replay at small sizes showed a difference".into()),
+        Some(Replay::NotSeen) => {
+            out.push("a model the search cannot rule out: no replay at small sizes showed a difference".into())
+        }
         None => {}
     }
     out

@@ -74,7 +74,10 @@ fn walk(outcome: &Outcome, trace: &Trace) -> String {
             *kinds.entry(head.to_string()).or_default() += 1;
         }
         let mut text = format!("{}: {}\n\n{}", s.name, s.text, listing(program, &s.after));
-        text.push_str(&format!("\n  proved of the program: {} conditions\n  proved of the relation: {related} conditions\n", s.of_program));
+        text.push_str(&format!(
+            "\n  proved of the program: {} conditions\n  proved of the relation: {related} conditions\n",
+            s.of_program
+        ));
         for (kind, n) in kinds {
             text.push_str(&format!("    {n} x {kind}\n"));
         }

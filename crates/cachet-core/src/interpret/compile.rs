@@ -16,7 +16,14 @@ pub(super) type Made<T> = Result<T, Box<Trap>>;
 
 /// Compiles a function at bindings, and all that it reaches.
 pub(super) fn compile(program: &Program, fun: FunId, types: &[Binding]) -> Result<Unit, Trap> {
-    let mut all = All { program, codes: Vec::new(), known: BTreeMap::new(), pures: BTreeMap::new(), todo: Vec::new(), made: Vec::new() };
+    let mut all = All {
+        program,
+        codes: Vec::new(),
+        known: BTreeMap::new(),
+        pures: BTreeMap::new(),
+        todo: Vec::new(),
+        made: Vec::new(),
+    };
     all.run(fun, types).map_err(|t| *t)
 }
 
@@ -46,7 +53,8 @@ impl<'a> All<'a> {
                 return Err(malformed("a call of nothing", At::default()));
             };
             if source.type_params.len() != impls.len() {
-                let text = format!("`{}` has {} type parameters, not {}", source.name, source.type_params.len(), impls.len());
+                let text =
+                    format!("`{}` has {} type parameters, not {}", source.name, source.type_params.len(), impls.len());
                 return Err(malformed(text, source.span));
             }
             self.codes[at] = Some(function(self, source, &impls)?);
@@ -74,9 +82,15 @@ impl<'a> All<'a> {
             return Ok(*at);
         }
         let program = self.program;
-        let Some(source) = program.pures.get(id.index()) else { return Err(malformed("an application of nothing", At::default())) };
+        let Some(source) = program.pures.get(id.index()) else {
+            return Err(malformed("an application of nothing", At::default()));
+        };
         if depth > crate::ir::MAX_DEPTH {
-            return Err(trap(TrapKind::Limit, format!("`{}` builds on too long a chain of functions", source.name), At::default()));
+            return Err(trap(
+                TrapKind::Limit,
+                format!("`{}` builds on too long a chain of functions", source.name),
+                At::default(),
+            ));
         }
         let code = pure_function(self, source, depth)?;
         self.made.push(code);
@@ -232,7 +246,9 @@ fn pure_function<'a>(all: &mut All<'a>, pure: &'a Pure, chain: usize) -> Made<Pu
     let width = c.width(&ty)?;
     let mut params = Vec::new();
     for p in &pure.params {
-        let Some((slot, width, _)) = c.slots.get(p.index()) else { return Err(c.malformed("a parameter without an entry")) };
+        let Some((slot, width, _)) = c.slots.get(p.index()) else {
+            return Err(c.malformed("a parameter without an entry"));
+        };
         params.push((*slot, *width));
     }
     Ok(PureCode { params, words: c.words, body: Some(body), width, depth: c.deepest })

@@ -69,7 +69,11 @@ impl<'u> Machine<'u, '_> {
                 let b = f32::from_bits(self.one(&args[1])? as u32);
                 let c = f32::from_bits(self.one(&args[2])? as u32);
                 let x = a.mul_add(b, c);
-                Ok(if x.is_nan() { scalar::canonical(Elem::F32, u64::from(x.to_bits())) } else { u64::from(x.to_bits()) })
+                Ok(if x.is_nan() {
+                    scalar::canonical(Elem::F32, u64::from(x.to_bits()))
+                } else {
+                    u64::from(x.to_bits())
+                })
             }
             Word::Load(cell) => {
                 let at = self.find(cell, false)?;
@@ -230,7 +234,9 @@ impl<'u> Machine<'u, '_> {
 
     fn no_value(&self, why: NoValue, what: &str, elem: Elem) -> Box<Trap> {
         match why {
-            NoValue::Overflow => trap(TrapKind::Overflow, format!("the result of {what} does not fit {elem:?}"), self.span),
+            NoValue::Overflow => {
+                trap(TrapKind::Overflow, format!("the result of {what} does not fit {elem:?}"), self.span)
+            }
             NoValue::Refused => trap(TrapKind::Malformed, format!("{what} does not take these operands"), self.span),
         }
     }
@@ -295,7 +301,11 @@ impl<'u> Machine<'u, '_> {
             Shape::Lanes(n) => {
                 let mut lanes = Vec::new();
                 for lane in 0..n as usize {
-                    lanes.extend(self.chain(r, &empty, terms.chunks_exact(width.max(1)).skip(lane).step_by(n as usize))?);
+                    lanes.extend(self.chain(
+                        r,
+                        &empty,
+                        terms.chunks_exact(width.max(1)).skip(lane).step_by(n as usize),
+                    )?);
                 }
                 self.halve(r, &empty, lanes)?
             }

@@ -151,7 +151,8 @@ impl<'u> Machine<'u, '_> {
             let i = self.index(ix)?;
             if i < 0 || i >= *n {
                 let at = self.indices(&cell.at)?;
-                let text = format!("`{}{at:?}` lies outside `{}`, whose extents are {:?}", cell.name, cell.name, cell.dims);
+                let text =
+                    format!("`{}{at:?}` lies outside `{}`, whose extents are {:?}", cell.name, cell.name, cell.dims);
                 return Err(trap(TrapKind::OutOfBounds { name: cell.name.clone(), at }, text, self.span));
             }
             position = position * n + i;

@@ -19,7 +19,8 @@ impl GridFrame {
     }
 
     fn holds(&self, array: usize, at: impl Iterator<Item = (i64, i64)> + Clone) -> bool {
-        let within = |w: &[(i64, i64)]| w.iter().zip(at.clone()).all(|((lo, hi), (first, end))| *lo <= first && end <= *hi);
+        let within =
+            |w: &[(i64, i64)]| w.iter().zip(at.clone()).all(|((lo, hi), (first, end))| *lo <= first && end <= *hi);
         self.windows.iter().any(|(a, w)| *a == array && within(w))
     }
 }
@@ -98,7 +99,12 @@ impl<'u> Machine<'u, '_> {
             // A window of nothing may lie anywhere.
             if len > 0 && (start < 0 || start.checked_add(len).is_none_or(|end| end > axis.extent)) {
                 let name = self.code.buffers[w.buffer as usize].name.clone();
-                let text = format!("the window `{}` reaches from {start} to {} of {}", w.text, start.saturating_add(len), axis.extent);
+                let text = format!(
+                    "the window `{}` reaches from {start} to {} of {}",
+                    w.text,
+                    start.saturating_add(len),
+                    axis.extent
+                );
                 return Err(trap(TrapKind::OutOfBounds { name, at: vec![start] }, text, self.span));
             }
             let first = axis.start.saturating_add(start);
@@ -108,7 +114,13 @@ impl<'u> Machine<'u, '_> {
     }
 
     /// Marks a window's cells as this iteration's, unless another one of the same grid has any of them.
-    fn claim(&mut self, claims: &mut Claims, w: &WindowCode, window: &(usize, Vec<(i64, i64)>), (first, own): (u64, u64)) -> Ran<()> {
+    fn claim(
+        &mut self,
+        claims: &mut Claims,
+        w: &WindowCode,
+        window: &(usize, Vec<(i64, i64)>),
+        (first, own): (u64, u64),
+    ) -> Ran<()> {
         let (array, axes) = window;
         if axes.iter().any(|(lo, hi)| lo >= hi) {
             return Ok(());

@@ -16,11 +16,15 @@ impl<'u> Machine<'u, '_> {
                 continue;
             }
             if let Some(other) = (0..views.len()).find(|j| *j != i && meet(view, &views[*j])) {
-                let text = format!("`{}` writes `{}`, which overlaps `{}`", callee.name, c.args[i].text, c.args[other].text);
+                let text =
+                    format!("`{}` writes `{}`, which overlaps `{}`", callee.name, c.args[i].text, c.args[other].text);
                 return Err(trap(TrapKind::Overlap, text, c.args[i].span));
             }
             if !self.may_lend(view) {
-                let text = format!("a grid iteration lends `{}`, which is outside its windows, to `{}`", c.args[i].text, callee.name);
+                let text = format!(
+                    "a grid iteration lends `{}`, which is outside its windows, to `{}`",
+                    c.args[i].text, callee.name
+                );
                 return Err(trap(TrapKind::WindowViolated, text, c.args[i].span));
             }
         }
@@ -39,7 +43,8 @@ impl<'u> Machine<'u, '_> {
             let (start, len) = (self.index(start)?, self.index(len)?);
             if start < 0 || len < 0 || start.checked_add(len).is_none_or(|end| end > axis.extent) {
                 let name = self.code.buffers[v.buffer as usize].name.clone();
-                let text = format!("`{}` reaches from {start} to {} of {}", v.text, start.saturating_add(len), axis.extent);
+                let text =
+                    format!("`{}` reaches from {start} to {} of {}", v.text, start.saturating_add(len), axis.extent);
                 return Err(trap(TrapKind::OutOfBounds { name, at: vec![start] }, text, v.span));
             }
             out.offset += (start * axis.stride) as usize;

@@ -166,13 +166,19 @@ impl<'u> Machine<'u, '_> {
             for (i, (axis, extent)) in view.axes.iter().zip(&info.extents).enumerate() {
                 let wanted = self.index(extent)?;
                 if axis.extent != wanted {
-                    let text = format!("axis {i} of `{}` of `{}` is {wanted} long, its argument {}", info.name, code.name, axis.extent);
+                    let text = format!(
+                        "axis {i} of `{}` of `{}` is {wanted} long, its argument {}",
+                        info.name, code.name, axis.extent
+                    );
                     return Err(trap(TrapKind::ExtentMismatch, text, self.span));
                 }
             }
             match p.mode {
                 Mode::Reads | Mode::Mut => self.all_written(view, info, |name, at| {
-                    (TrapKind::Uninitialised { name: name.into(), at: at.into() }, format!("`{name}` is lent to `{}`, but nothing was written to its {at:?}", code.name))
+                    (
+                        TrapKind::Uninitialised { name: name.into(), at: at.into() },
+                        format!("`{name}` is lent to `{}`, but nothing was written to its {at:?}", code.name),
+                    )
                 })?,
                 Mode::Produces | Mode::Scratch => self.forget(view),
             }
@@ -188,7 +194,10 @@ impl<'u> Machine<'u, '_> {
             let info = &code.buffers[p.buffer as usize];
             match p.mode {
                 Mode::Produces => self.all_written(&view, info, |name, at| {
-                    (TrapKind::NotProduced, format!("`{}` says that it writes all of `{name}`, but not its {at:?}", code.name))
+                    (
+                        TrapKind::NotProduced,
+                        format!("`{}` says that it writes all of `{name}`, but not its {at:?}", code.name),
+                    )
                 })?,
                 Mode::Scratch => self.forget(&view),
                 Mode::Reads | Mode::Mut => {}
@@ -197,7 +206,12 @@ impl<'u> Machine<'u, '_> {
         Ok(())
     }
 
-    fn all_written(&self, view: &View, info: &super::code::BufferCode, fault: impl Fn(&str, &[i64]) -> (TrapKind, String)) -> Ran<()> {
+    fn all_written(
+        &self,
+        view: &View,
+        info: &super::code::BufferCode,
+        fault: impl Fn(&str, &[i64]) -> (TrapKind, String),
+    ) -> Ran<()> {
         let array = &self.arrays[view.array];
         match cells(view).find(|(_, cell)| !array.written[*cell]) {
             None => Ok(()),
@@ -220,7 +234,11 @@ impl<'u> Machine<'u, '_> {
         let info = &self.code.buffers[buffer as usize];
         let extents = info.extents.iter().map(|e| self.index(e)).collect::<Ran<Vec<i64>>>()?;
         if let Some(n) = extents.iter().find(|n| **n < 0) {
-            return Err(trap(TrapKind::ExtentMismatch, format!("an extent of `{}` would be {n}", info.name), info.span));
+            return Err(trap(
+                TrapKind::ExtentMismatch,
+                format!("an extent of `{}` would be {n}", info.name),
+                info.span,
+            ));
         }
         let words = cell_count(&extents).and_then(|c| c.checked_mul(flatten(&info.elem)?.len().max(1)));
         self.take_elements(words.unwrap_or(usize::MAX) as u64)?;
@@ -260,7 +278,6 @@ impl<'u> Machine<'u, '_> {
     pub(super) fn view(&self, buffer: u32) -> &View {
         &self.views[self.view_base + buffer as usize]
     }
-
 }
 
 /// `M = 3, N = 0`.

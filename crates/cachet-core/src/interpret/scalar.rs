@@ -54,7 +54,9 @@ pub fn is_nan(elem: Elem, bits: u64) -> bool {
         Elem::F32 => f32::from_bits(bits as u32).is_nan(),
         Elem::F16 => F16.is_nan(bits as u16),
         Elem::BF16 => BF16.is_nan(bits as u16),
-        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => false,
+        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => {
+            false
+        }
     }
 }
 
@@ -73,7 +75,9 @@ pub fn canonical(elem: Elem, bits: u64) -> u64 {
         Elem::F32 => NAN32,
         Elem::F16 => u64::from(F16.nan()),
         Elem::BF16 => u64::from(BF16.nan()),
-        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => bits,
+        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => {
+            bits
+        }
     }
 }
 
@@ -84,7 +88,9 @@ pub fn to_f64(elem: Elem, bits: u64) -> Option<f64> {
         Elem::F32 => Some(f64::from(f32::from_bits(bits as u32))),
         Elem::F16 => Some(F16.widen(bits as u16)),
         Elem::BF16 => Some(BF16.widen(bits as u16)),
-        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => None,
+        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => {
+            None
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::{Array, Options, Trap, TrapKind, run, run_main, scalar};
 use crate::ir::{
-    Binding, BlockPart, Domain, Elem, Fun, FunId, Guard, ImplId, Ix, Prim, Program, Reduce, Rel, Role, Shape, StmtKind, Ty, Word,
+    Binding, BlockPart, Domain, Elem, Fun, FunId, Guard, ImplId, Ix, Prim, Program, Reduce, Rel, Role, Shape, StmtKind,
+    Ty, Word,
 };
 use crate::samples::{
-    Build, F32, MINUS_ZERO, all_of, banded, call, empty_fun, fold, generic, grid, lit, load, local, loops, matmul, matmul_with, matvec, n,
-    one_word, op, part_of, plus, program, stmt, store, swapped, to, v,
+    Build, F32, MINUS_ZERO, all_of, banded, call, empty_fun, fold, generic, grid, lit, load, local, loops, matmul,
+    matmul_with, matvec, n, one_word, op, part_of, plus, program, stmt, store, swapped, to, v,
 };
 
 fn f32s(a: &Array) -> Vec<f32> {
@@ -46,7 +47,8 @@ fn matmul_is_a_chain_of_fma() {
         ran(&p, &[], &[m, k, nn], &mut args).unwrap();
         for i in 0..m as usize {
             for j in 0..nn as usize {
-                let chain = (0..k as usize).fold(-0.0f32, |s, q| a[i * k as usize + q].mul_add(b[q * nn as usize + j], s));
+                let chain =
+                    (0..k as usize).fold(-0.0f32, |s, q| a[i * k as usize + q].mul_add(b[q * nn as usize + j], s));
                 assert_eq!(f32s(&args[2])[i * nn as usize + j].to_bits(), chain.to_bits());
             }
         }
@@ -56,7 +58,11 @@ fn matmul_is_a_chain_of_fma() {
 #[test]
 fn an_empty_sum_is_minus_zero_and_still_written() {
     let p = program(vec![matmul()]);
-    let mut args = [Array::from_f32(&[2, 0], &[]).unwrap(), Array::from_f32(&[0, 2], &[]).unwrap(), Array::new(&F32, &[2, 2]).unwrap()];
+    let mut args = [
+        Array::from_f32(&[2, 0], &[]).unwrap(),
+        Array::from_f32(&[0, 2], &[]).unwrap(),
+        Array::new(&F32, &[2, 2]).unwrap(),
+    ];
     ran(&p, &[], &[2, 0, 2], &mut args).unwrap();
     assert_eq!(args[2].bits(), [MINUS_ZERO; 4]);
 }
@@ -68,7 +74,11 @@ fn a_matmul_of_17_takes_well_under_a_millisecond() {
     let x = numbers(17 * 17, 0.5);
     let best = (0..20)
         .map(|_| {
-            let mut args = [Array::from_f32(&[17, 17], &x).unwrap(), Array::from_f32(&[17, 17], &x).unwrap(), Array::new(&F32, &[17, 17]).unwrap()];
+            let mut args = [
+                Array::from_f32(&[17, 17], &x).unwrap(),
+                Array::from_f32(&[17, 17], &x).unwrap(),
+                Array::new(&F32, &[17, 17]).unwrap(),
+            ];
             let start = std::time::Instant::now();
             prepared.run(&[17, 17, 17], &mut args, &Options::default()).unwrap();
             start.elapsed()
@@ -82,7 +92,8 @@ fn a_matmul_of_17_takes_well_under_a_millisecond() {
 #[test]
 fn matvec_and_its_generic_twin_agree() {
     let (a, x) = (numbers(12, 0.7), numbers(4, 1.1));
-    let make = || [Array::from_f32(&[3, 4], &a).unwrap(), Array::from_f32(&[4], &x).unwrap(), Array::new(&F32, &[3]).unwrap()];
+    let make =
+        || [Array::from_f32(&[3, 4], &a).unwrap(), Array::from_f32(&[4], &x).unwrap(), Array::new(&F32, &[3]).unwrap()];
     let (mut plain, mut bound, mut instance) = (make(), make(), make());
     ran(&program(vec![matvec()]), &[], &[3, 4], &mut plain).unwrap();
     let mut g = generic();
@@ -104,14 +115,21 @@ fn min_plus_finds_the_shortest_step() {
     let mut args = [a, Array::new(&F32, &[3]).unwrap()];
     run(&p, FunId(1), &[], &[3], &mut args, &Options::default()).unwrap();
     assert_eq!(f32s(&args[1]), [2.0, -5.0, 4.0]);
-    let mut none = [Array::from_f32(&[2, 0], &[]).unwrap(), Array::from_f32(&[0], &[]).unwrap(), Array::new(&F32, &[2]).unwrap()];
+    let mut none =
+        [Array::from_f32(&[2, 0], &[]).unwrap(), Array::from_f32(&[0], &[]).unwrap(), Array::new(&F32, &[2]).unwrap()];
     ran(&p, &[Binding::Impl(ImplId(1))], &[2, 0], &mut none).unwrap();
     assert_eq!(f32s(&none[2]), [f32::INFINITY; 2]);
 }
 
 #[test]
 fn accesses_are_checked() {
-    let make = || [Array::from_f32(&[2, 2], &[1.0; 4]).unwrap(), Array::from_f32(&[2, 2], &[1.0; 4]).unwrap(), Array::new(&F32, &[2, 2]).unwrap()];
+    let make = || {
+        [
+            Array::from_f32(&[2, 2], &[1.0; 4]).unwrap(),
+            Array::from_f32(&[2, 2], &[1.0; 4]).unwrap(),
+            Array::new(&F32, &[2, 2]).unwrap(),
+        ]
+    };
     let p = program(vec![matmul_with(|k| plus(k, n(1)), |k, _| k)]);
     let trap = ran(&p, &[], &[2, 2, 2], &mut make()).unwrap_err();
     assert_eq!(trap.kind, TrapKind::OutOfBounds { name: "a".into(), at: vec![0, 2] });
@@ -144,14 +162,24 @@ fn caller(y_at: i64, x_of_y: bool) -> Program {
         1,
         vec![],
         vec![n(2), n(2)],
-        vec![part_of(a, vec![(n(1), n(2)), (n(2), n(2))]), part_of(lent, vec![(n(1), n(2))]), part_of(y, vec![(n(y_at), n(2))])],
+        vec![
+            part_of(a, vec![(n(1), n(2)), (n(2), n(2))]),
+            part_of(lent, vec![(n(1), n(2))]),
+            part_of(y, vec![(n(y_at), n(2))]),
+        ],
     )];
     program(vec![f, matvec()])
 }
 
 #[test]
 fn calls_work_on_views() {
-    let make = || [Array::from_f32(&[4, 4], &numbers(16, 1.0)).unwrap(), Array::from_f32(&[4], &[9.0; 4]).unwrap(), Array::from_f32(&[4], &[1.0, 2.0, 3.0, 4.0]).unwrap()];
+    let make = || {
+        [
+            Array::from_f32(&[4, 4], &numbers(16, 1.0)).unwrap(),
+            Array::from_f32(&[4], &[9.0; 4]).unwrap(),
+            Array::from_f32(&[4], &[1.0, 2.0, 3.0, 4.0]).unwrap(),
+        ]
+    };
     let p = caller(1, false);
     crate::validate::validate(&p).unwrap();
     let mut args = make();
@@ -159,8 +187,20 @@ fn calls_work_on_views() {
     let a = numbers(16, 1.0);
     assert_eq!(f32s(&args[1]), [9.0, a[6] * 2.0 + a[7] * 3.0, a[10] * 2.0 + a[11] * 3.0, 9.0]);
     assert_eq!(ran(&caller(2, true), &[], &[4], &mut make()).unwrap_err().kind, TrapKind::Overlap);
-    assert!(ran(&caller(3, false), &[], &[4], &mut make()).is_err_and(|t| matches!(t.kind, TrapKind::OutOfBounds { .. })));
-    ran(&caller(3, true), &[], &[5], &mut [Array::from_f32(&[5, 5], &[1.0; 25]).unwrap(), Array::from_f32(&[5], &[1.0; 5]).unwrap(), Array::from_f32(&[5], &[1.0; 5]).unwrap()]).unwrap();
+    assert!(
+        ran(&caller(3, false), &[], &[4], &mut make()).is_err_and(|t| matches!(t.kind, TrapKind::OutOfBounds { .. }))
+    );
+    ran(
+        &caller(3, true),
+        &[],
+        &[5],
+        &mut [
+            Array::from_f32(&[5, 5], &[1.0; 25]).unwrap(),
+            Array::from_f32(&[5], &[1.0; 5]).unwrap(),
+            Array::from_f32(&[5], &[1.0; 5]).unwrap(),
+        ],
+    )
+    .unwrap();
 }
 
 #[test]
@@ -175,9 +215,11 @@ fn scratch_is_forgotten_on_both_sides() {
     let mut outer = empty_fun("outer");
     let q = outer.param("q", F32, &[n(1)], Role::Mut);
     let l = outer.let_("l", F32);
-    outer.body = vec![call(1, vec![], vec![], vec![all_of(q)]), stmt(StmtKind::Let { local: l, word: load(q, &[n(0)]) })];
+    outer.body =
+        vec![call(1, vec![], vec![], vec![all_of(q)]), stmt(StmtKind::Let { local: l, word: load(q, &[n(0)]) })];
     for (callee, name) in [(inner, "q"), (reads, "p")] {
-        let trap = ran(&program(vec![outer.clone(), callee]), &[], &[], &mut [Array::from_f32(&[1], &[0.0]).unwrap()]).unwrap_err();
+        let trap = ran(&program(vec![outer.clone(), callee]), &[], &[], &mut [Array::from_f32(&[1], &[0.0]).unwrap()])
+            .unwrap_err();
         assert_eq!(trap.kind, TrapKind::Uninitialised { name: name.into(), at: vec![0] });
     }
 }
@@ -240,7 +282,9 @@ fn f50_to_f52_order_and_signed_zeros() {
 
 #[test]
 fn maximum_minimum_and_nans() {
-    let p = |prim, a: f32, b: f32| scalar::primitive(prim, Elem::F32, &[u64::from(a.to_bits()), u64::from(b.to_bits())], false).unwrap();
+    let p = |prim, a: f32, b: f32| {
+        scalar::primitive(prim, Elem::F32, &[u64::from(a.to_bits()), u64::from(b.to_bits())], false).unwrap()
+    };
     let bits = |x: f32| u64::from(x.to_bits());
     assert_eq!(p(Prim::Max, -0.0, 0.0), 0);
     assert_eq!(p(Prim::Max, 0.0, -0.0), 0);
@@ -283,7 +327,9 @@ fn conversions_and_integers() {
     assert_eq!(two(Prim::Lt, Elem::U16, 0xffff, 0), Ok(0));
     assert_eq!(scalar::primitive(Prim::Abs, Elem::I8, &[0x80], false), Err(scalar::NoValue::Overflow));
     assert_eq!(two(Prim::Add, Elem::BF16, 0, 0), Err(scalar::NoValue::Refused));
-    let overflow = value(&[], |_, _| op(Prim::Cast(Elem::F32), vec![op(Prim::Add, vec![Word::Index(n(127), Elem::I8), Word::Index(n(1), Elem::I8)])]));
+    let overflow = value(&[], |_, _| {
+        op(Prim::Cast(Elem::F32), vec![op(Prim::Add, vec![Word::Index(n(127), Elem::I8), Word::Index(n(1), Elem::I8)])])
+    });
     assert_eq!(overflow, Err(TrapKind::Overflow));
 }
 
@@ -304,7 +350,16 @@ fn reduce(f: &mut Fun, x: crate::ir::Buffer, shape: Shape, hi: i64) -> Word {
     let operands = (f.let_("p", F32), f.let_("q", F32));
     let combine = op(Prim::Sub, vec![local(operands.0), local(operands.1)]);
     let (element, empty) = (load(x, &[v(var)]), lit(100.0));
-    Word::Reduce(Box::new(Reduce { var, domain: to(n(0), n(hi)), element, operands, combine, empty, shape, span: Default::default() }))
+    Word::Reduce(Box::new(Reduce {
+        var,
+        domain: to(n(0), n(hi)),
+        element,
+        operands,
+        combine,
+        empty,
+        shape,
+        span: Default::default(),
+    }))
 }
 
 #[test]
@@ -348,7 +403,8 @@ fn arrays_of_locals_and_blocks() {
     let t = f.var_("t", F32, &[3]);
     let (g, i, o) = (f.block_var("g"), f.index_var("i"), f.index_var("o"));
     let idx = Ix::Block(g, BlockPart::Idx);
-    let sum = op(Prim::Add, vec![Word::Local(t, vec![idx.clone()]), Word::Index(Ix::InBlock(g, Box::new(v(i))), Elem::F32)]);
+    let sum =
+        op(Prim::Add, vec![Word::Local(t, vec![idx.clone()]), Word::Index(Ix::InBlock(g, Box::new(v(i))), Elem::F32)]);
     f.body = vec![
         stmt(StmtKind::Var { local: t, init: lit(0.0) }),
         loops(
@@ -398,7 +454,11 @@ fn a_lease_is_another_name_and_main_prints() {
 #[test]
 fn runs_are_bounded() {
     let p = program(vec![matmul()]);
-    let mut args = [Array::from_f32(&[9, 9], &[1.0; 81]).unwrap(), Array::from_f32(&[9, 9], &[1.0; 81]).unwrap(), Array::new(&F32, &[9, 9]).unwrap()];
+    let mut args = [
+        Array::from_f32(&[9, 9], &[1.0; 81]).unwrap(),
+        Array::from_f32(&[9, 9], &[1.0; 81]).unwrap(),
+        Array::new(&F32, &[9, 9]).unwrap(),
+    ];
     let options = Options { max_steps: 100, ..Options::default() };
     assert_eq!(run(&p, FunId(0), &[], &[9, 9, 9], &mut args, &options).unwrap_err().kind, TrapKind::Limit);
     let mut f = empty_fun("big");
@@ -422,7 +482,11 @@ fn the_deepest_programs_fit_a_small_stack() {
         })
         .also(|f| {
             for _ in 0..stmts {
-                f.body = vec![stmt(StmtKind::If { guard: Guard::Const(true), then: std::mem::take(&mut f.body), els: vec![] })];
+                f.body = vec![stmt(StmtKind::If {
+                    guard: Guard::Const(true),
+                    then: std::mem::take(&mut f.body),
+                    els: vec![],
+                })];
             }
         })
     };

@@ -35,7 +35,9 @@ fn walk(mut todo: Vec<(Part<'_>, usize, usize)>) -> bool {
         match part {
             Part::Ix(ix) => match ix {
                 Ix::Lit(_) | Ix::Var(_) | Ix::Block(..) => {}
-                Ix::Add(a, b) | Ix::Sub(a, b) | Ix::Min(a, b) | Ix::Max(a, b) => [a, b].into_iter().for_each(|i| push(Part::Ix(i))),
+                Ix::Add(a, b) | Ix::Sub(a, b) | Ix::Min(a, b) | Ix::Max(a, b) => {
+                    [a, b].into_iter().for_each(|i| push(Part::Ix(i)))
+                }
                 Ix::Mul(_, a) | Ix::Div(a, _) | Ix::Mod(a, _) | Ix::InBlock(_, a) => push(Part::Ix(a)),
                 Ix::If(g, a, b) => {
                     push(Part::Guard(g));
@@ -62,7 +64,9 @@ fn word<'a>(w: &'a Word, push: &mut impl FnMut(Part<'a>)) {
         Word::Index(ix, _) => push(Part::Ix(ix)),
         Word::Load(a) => a.at.iter().for_each(|i| push(Part::Ix(i))),
         Word::Local(_, at) => at.iter().for_each(|i| push(Part::Ix(i))),
-        Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => args.iter().for_each(|w| push(Part::Word(w))),
+        Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => {
+            args.iter().for_each(|w| push(Part::Word(w)))
+        }
         Word::Part(w, _) => push(Part::Word(w)),
         Word::Let(_, a, b) => {
             push(Part::Word(a));
@@ -101,7 +105,9 @@ fn stmt<'a>(s: &'a Stmt, stmts: usize, todo: &mut Vec<(Part<'a>, usize, usize)>)
         }
         StmtKind::Grid(g) => {
             g.axes.iter().for_each(|(_, d)| domain(todo, d));
-            todo.extend(g.writes.iter().flat_map(|w| &w.axes).flat_map(|(s, n)| [s, n]).map(|i| (Part::Ix(i), stmts, 1)));
+            todo.extend(
+                g.writes.iter().flat_map(|w| &w.axes).flat_map(|(s, n)| [s, n]).map(|i| (Part::Ix(i), stmts, 1)),
+            );
             block(todo, &g.body);
         }
         StmtKind::If { guard, then, els } => {

@@ -20,7 +20,11 @@ pub(super) fn cycles(program: &Program) -> Vec<Fault> {
     let mut out = Vec::new();
     if let Some(at) = on_cycle(&calls) {
         let f = &program.funs[at];
-        out.push(Fault { rule: "graphs", text: format!("`{}` calls itself, perhaps through others", f.name), span: f.span });
+        out.push(Fault {
+            rule: "graphs",
+            text: format!("`{}` calls itself, perhaps through others", f.name),
+            span: f.span,
+        });
     }
     if let Some(at) = on_cycle(&pures) {
         let text = format!("`{}` is defined by itself, perhaps through others", program.pures[at].name);

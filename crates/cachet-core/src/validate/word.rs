@@ -43,7 +43,8 @@ impl Check<'_> {
                     self.fault("ids", "an application of nothing");
                     return None;
                 };
-                let params: Vec<Ty> = pure.params.iter().filter_map(|p| pure.locals.get(p.index())).map(|l| l.ty.clone()).collect();
+                let params: Vec<Ty> =
+                    pure.params.iter().filter_map(|p| pure.locals.get(p.index())).map(|l| l.ty.clone()).collect();
                 if args? != params {
                     self.fault("types", format!("the arguments of `{}` have other types or another number", pure.name));
                 }
@@ -104,7 +105,8 @@ impl Check<'_> {
                 self.use_buffer(*a);
                 self.use_buffer(*b);
                 self.host("counts differences");
-                let info = |b: &crate::ir::Buffer| self.fun.buffers.get(b.index()).map(|i| (i.elem.clone(), i.extents.len()));
+                let info =
+                    |b: &crate::ir::Buffer| self.fun.buffers.get(b.index()).map(|i| (i.elem.clone(), i.extents.len()));
                 if info(a) != info(b) {
                     self.fault("types", "`differing` compares arrays of two types");
                 }
@@ -125,7 +127,8 @@ impl Check<'_> {
         let prim = match op {
             Op::Prim(p) => p,
             Op::Method(p, m) => {
-                let interface = self.fun.type_params.get(p.index()).and_then(|t| self.program.interfaces.get(t.interface as usize));
+                let interface =
+                    self.fun.type_params.get(p.index()).and_then(|t| self.program.interfaces.get(t.interface as usize));
                 let arity = interface.and_then(|i| i.methods.get(m as usize)).map(|m| m.1 as usize);
                 let value = bind_ty(self.program, &[], &Ty::Abstract(p));
                 if arity != Some(args.len()) || args.iter().any(|t| *t != value) {
@@ -145,7 +148,9 @@ impl Check<'_> {
 /// The type of an element operation's result, if it takes these operands.
 pub(crate) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
     let elem = |t: &Ty| if let Ty::Elem(e) = t { Some(*e) } else { None };
-    let same = |n: usize| (args.len() == n && args.windows(2).all(|w| w[0] == w[1])).then(|| args.first().and_then(elem)).flatten();
+    let same = |n: usize| {
+        (args.len() == n && args.windows(2).all(|w| w[0] == w[1])).then(|| args.first().and_then(elem)).flatten()
+    };
     // 16-bit floats are stored and converted; arithmetic on them is an instruction's business.
     let computes = |e: &Elem| !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16);
     let float = |e: &Elem| matches!(e, Elem::F32 | Elem::F64);
@@ -164,7 +169,9 @@ pub(crate) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
             _ => None,
         },
         Prim::Cast(to) => same(1).filter(|e| to != Elem::Bool || *e == to).map(|_| Ty::Elem(to)),
-        Prim::FromBits(to) => same(1).filter(|e| !e.is_float() && to.is_float() && e.bytes() == to.bytes()).map(|_| Ty::Elem(to)),
+        Prim::FromBits(to) => {
+            same(1).filter(|e| !e.is_float() && to.is_float() && e.bytes() == to.bytes()).map(|_| Ty::Elem(to))
+        }
         Prim::ToBits => match same(1)? {
             Elem::F64 => Some(Ty::Elem(Elem::U64)),
             Elem::F32 => Some(Ty::Elem(Elem::U32)),

@@ -20,8 +20,23 @@ const BUILTINS: &[(&str, Prim, usize)] = &[
 
 /// Functions of the language without a body yet.
 const LATER: &[&str] = &[
-    "exp", "log", "tanh", "erf", "sin", "cos", "pow", "ceil", "floor", "splat", "repeat", "mma", "slice_lanes", "mma_block",
-    "outer_fma_primitive", "lines", "span_bytes",
+    "exp",
+    "log",
+    "tanh",
+    "erf",
+    "sin",
+    "cos",
+    "pow",
+    "ceil",
+    "floor",
+    "splat",
+    "repeat",
+    "mma",
+    "slice_lanes",
+    "mma_block",
+    "outer_fma_primitive",
+    "lines",
+    "span_bytes",
 ];
 
 impl World<'_> {
@@ -30,7 +45,9 @@ impl World<'_> {
         match ty {
             Ty::Elem(e) => e.to_string(),
             Ty::Abstract(p) => format!("{}.Value", body.type_params[p.index()].name),
-            Ty::Tuple(parts) => format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", ")),
+            Ty::Tuple(parts) => {
+                format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", "))
+            }
         }
     }
 
@@ -88,18 +105,28 @@ impl World<'_> {
                 Ok((Tree::Local(l, at), body.locals[l.index()].ty.clone()))
             }
             Some(Meaning::Var(_) | Meaning::Ix(_)) => {
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is an index, and a value is wanted here", name.name))
-                    .help(format!("turn it into one: `{} as f32`", name.name));
+                let d = Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    name.span,
+                    format!("`{}` is an index, and a value is wanted here", name.name),
+                )
+                .help(format!("turn it into one: `{} as f32`", name.name));
                 Err(self.report(d))
             }
             Some(Meaning::Buffer(_)) => {
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is an array, and one value is wanted here", name.name))
-                    .help(format!("read an element: `load {}[..]`", name.name));
+                let d = Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    name.span,
+                    format!("`{}` is an array, and one value is wanted here", name.name),
+                )
+                .help(format!("read an element: `load {}[..]`", name.name));
                 Err(self.report(d))
             }
-            Some(Meaning::Block(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => {
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is not a value", name.name))))
-            }
+            Some(Meaning::Block(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                name.span,
+                format!("`{}` is not a value", name.name),
+            ))),
             None => self.constant_word(body, name),
         }
     }
@@ -108,11 +135,19 @@ impl World<'_> {
     pub(crate) fn buffer(&mut self, body: &Body, name: &Ident) -> Done<Buffer> {
         match body.find(&name.name) {
             Some(Meaning::Buffer(b)) => Ok(*b),
-            Some(_) => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is not an array", name.name)))),
+            Some(_) => Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                name.span,
+                format!("`{}` is not an array", name.name),
+            ))),
             None if body.broken.contains(&name.name) => Err(Reported),
             None => {
-                let arrays: Vec<String> =
-                    body.names.iter().filter(|(_, m)| matches!(m, Meaning::Buffer(_))).map(|(n, _)| n.clone()).collect();
+                let arrays: Vec<String> = body
+                    .names
+                    .iter()
+                    .filter(|(_, m)| matches!(m, Meaning::Buffer(_)))
+                    .map(|(n, _)| n.clone())
+                    .collect();
                 let d = scope::unknown(name, "array", arrays.iter().map(String::as_str));
                 Err(self.report(d))
             }
@@ -125,13 +160,19 @@ impl World<'_> {
         let extents = body.buffers[buffer.index()].extents.clone();
         if indices.len() != extents.len() {
             let axes = |n: usize| if n == 1 { "1 axis".to_string() } else { format!("{n} axes") };
-            let d = Diagnostic::error(codes::ARITY, span, format!("`{}` has {}, and {} subscripts are given", name.name, axes(extents.len()), indices.len()))
-                .also(body.buffers[buffer.index()].span.0, "declared here");
+            let d = Diagnostic::error(
+                codes::ARITY,
+                span,
+                format!("`{}` has {}, and {} subscripts are given", name.name, axes(extents.len()), indices.len()),
+            )
+            .also(body.buffers[buffer.index()].span.0, "declared here");
             return Err(self.report(d));
         }
         let mut at = Vec::new();
         for (i, extent) in indices.iter().zip(&extents) {
-            let Index::At(e) = i else { return Err(self.report(Diagnostic::not_built(i.span(), "slices and vectors"))) };
+            let Index::At(e) = i else {
+                return Err(self.report(Diagnostic::not_built(i.span(), "slices and vectors")));
+            };
             let ix = self.ix(body, e)?;
             if let Ix::Var(v) = ix {
                 body.lone.push((v, extent.clone(), e.span));
@@ -147,7 +188,11 @@ impl World<'_> {
             return Err(self.report(d.help("write the element itself, as `a[i, k]`")));
         }
         let (Some(name), Some(indices)) = (place.path.as_ident(), place.indices()) else {
-            return Err(self.report(Diagnostic::error(codes::SYNTAX, place.span, "an array's element is wanted here, as `a[i, k]`")));
+            return Err(self.report(Diagnostic::error(
+                codes::SYNTAX,
+                place.span,
+                "an array's element is wanted here, as `a[i, k]`",
+            )));
         };
         self.element(body, name, indices, place.span)
     }
@@ -163,13 +208,21 @@ impl World<'_> {
 
     fn word_index(&mut self, body: &mut Body, base: &Expr, indices: &[Index], e: &Expr) -> Done<(Tree, Ty)> {
         let Some(name) = base.as_ident() else {
-            return Err(self.report(Diagnostic::error(codes::SYNTAX, e.span, "an array's element is wanted here, as `a[i, k]`")));
+            return Err(self.report(Diagnostic::error(
+                codes::SYNTAX,
+                e.span,
+                "an array's element is wanted here, as `a[i, k]`",
+            )));
         };
         match (body.find(&name.name).cloned(), body.values.is_some()) {
             (Some(Meaning::Value(n)), _) => self.intermediate(body, name, n, indices, e.span),
             (Some(Meaning::Buffer(_)), false) => {
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("an element of `{}` is read by `load`", name.name))
-                    .help(format!("write `load {}[..]`", name.name));
+                let d = Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    e.span,
+                    format!("an element of `{}` is read by `load`", name.name),
+                )
+                .help(format!("write `load {}[..]`", name.name));
                 Err(self.report(d))
             }
             (Some(Meaning::Local(l)), _) => {
@@ -180,10 +233,23 @@ impl World<'_> {
         }
     }
 
-    fn intermediate(&mut self, body: &mut Body, name: &Ident, n: u32, indices: &[Index], span: Span) -> Done<(Tree, Ty)> {
-        let Some((extents, ty)) = body.values.as_ref().and_then(|v| v.get(n as usize)).cloned() else { return Err(Reported) };
+    fn intermediate(
+        &mut self,
+        body: &mut Body,
+        name: &Ident,
+        n: u32,
+        indices: &[Index],
+        span: Span,
+    ) -> Done<(Tree, Ty)> {
+        let Some((extents, ty)) = body.values.as_ref().and_then(|v| v.get(n as usize)).cloned() else {
+            return Err(Reported);
+        };
         if indices.len() != extents.len() {
-            let d = Diagnostic::error(codes::ARITY, span, format!("`{}` has {} indices, and {} are given", name.name, extents.len(), indices.len()));
+            let d = Diagnostic::error(
+                codes::ARITY,
+                span,
+                format!("`{}` has {} indices, and {} are given", name.name, extents.len(), indices.len()),
+            );
             return Err(self.report(d));
         }
         let mut at = Vec::new();
@@ -200,7 +266,11 @@ impl World<'_> {
 
     fn apply(&mut self, body: &mut Body, head: &Expr, args: &[Expr], e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
         let Some(path) = head.to_path() else {
-            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, head.span, "this cannot be applied to anything")));
+            return Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                head.span,
+                "this cannot be applied to anything",
+            )));
         };
         let args: Vec<&Expr> = args.iter().filter(|a| !matches!(a.kind, ExprKind::Unit)).collect();
         let names: Vec<&str> = path.parts.iter().map(|p| p.name.as_str()).collect();
@@ -212,17 +282,25 @@ impl World<'_> {
                     self.method(body, p, method, &path.parts[1], &args, e.span)
                 }
                 _ => {
-                    let d = scope::unknown(&path.parts[0], "type parameter", body.type_params.iter().map(|t| t.name.as_str()));
+                    let d = scope::unknown(
+                        &path.parts[0],
+                        "type parameter",
+                        body.type_params.iter().map(|t| t.name.as_str()),
+                    );
                     Err(self.report(d))
                 }
             },
-            ["from_bits"] => self.from_bits(body, &args, e.span, want),
+            ["from_bits"] => self.float_of_bits(body, &args, e.span, want),
             ["differing"] => self.differing(body, &args, e.span),
             [name] => match BUILTINS.iter().find(|b| b.0 == *name) {
                 Some((_, prim, arity)) => self.builtin(body, (*prim, *arity, name), &args, e.span, want),
                 None => self.pure_call(body, &path.parts[0], &args, e.span),
             },
-            _ => Err(self.report(Diagnostic::error(codes::UNKNOWN_NAME, path.span, format!("there is no function `{}`", path.text())))),
+            _ => Err(self.report(Diagnostic::error(
+                codes::UNKNOWN_NAME,
+                path.span,
+                format!("there is no function `{}`", path.text()),
+            ))),
         }
     }
 
@@ -230,12 +308,23 @@ impl World<'_> {
         if wanted == given {
             return Ok(());
         }
-        let d = Diagnostic::error(codes::ARITY, span, format!("`{name}` takes {wanted} argument{}, and {given} are given", if wanted == 1 { "" } else { "s" }))
-            .note("an argument that is more than a name or a literal needs parentheses");
+        let d = Diagnostic::error(
+            codes::ARITY,
+            span,
+            format!("`{name}` takes {wanted} argument{}, and {given} are given", if wanted == 1 { "" } else { "s" }),
+        )
+        .note("an argument that is more than a name or a literal needs parentheses");
         Err(self.report(d))
     }
 
-    fn builtin(&mut self, body: &mut Body, (prim, arity, name): (Prim, usize, &str), args: &[&Expr], span: Span, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+    fn builtin(
+        &mut self,
+        body: &mut Body,
+        (prim, arity, name): (Prim, usize, &str),
+        args: &[&Expr],
+        span: Span,
+        want: Option<&Ty>,
+    ) -> Done<(Tree, Ty)> {
         self.arity(name, arity, args.len(), span)?;
         let (first, rest) = if prim == Prim::Select { args.split_at(1) } else { (&[][..], args) };
         let mut trees = Vec::new();
@@ -250,10 +339,16 @@ impl World<'_> {
             (Prim::ToBits, Ty::Elem(Elem::F32)) => Ty::Elem(Elem::U32),
             (Prim::ToBits, Ty::Elem(Elem::F16 | Elem::BF16)) => Ty::Elem(Elem::U16),
             (Prim::Fma | Prim::Sqrt, Ty::Elem(Elem::F32 | Elem::F64)) | (Prim::Select, _) => ty.clone(),
-            (Prim::Max | Prim::Min | Prim::Abs, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => ty.clone(),
+            (Prim::Max | Prim::Min | Prim::Abs, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => {
+                ty.clone()
+            }
             _ => {
                 let text = self.ty_text(body, &ty);
-                return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("`{name}` does not compute on {text}"))));
+                return Err(self.report(Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    span,
+                    format!("`{name}` does not compute on {text}"),
+                )));
             }
         };
         Ok((Tree::Op(Op::Prim(prim), trees), result))
@@ -280,7 +375,11 @@ impl World<'_> {
             (Some(Ty::Elem(Elem::F32)), "nan") => (Elem::F32, 0x7FC0_0000),
             (Some(Ty::Elem(Elem::F32)), "lowest") => (Elem::F32, u64::from(f32::MIN.to_bits())),
             (_, "infinity" | "nan" | "lowest") => {
-                let d = Diagnostic::error(codes::LITERAL, span, format!("`Num.{what} ()` takes a float type from its place, and finds none"));
+                let d = Diagnostic::error(
+                    codes::LITERAL,
+                    span,
+                    format!("`Num.{what} ()` takes a float type from its place, and finds none"),
+                );
                 return Err(self.report(d));
             }
             _ => {
@@ -291,10 +390,19 @@ impl World<'_> {
         Ok((Tree::Lit(Lit { elem, bits }), Ty::Elem(elem)))
     }
 
-    fn method(&mut self, body: &mut Body, p: cachet_core::ir::TypeParam, method: &str, name: &Ident, args: &[&Expr], span: Span) -> Done<(Tree, Ty)> {
+    fn method(
+        &mut self,
+        body: &mut Body,
+        p: cachet_core::ir::TypeParam,
+        method: &str,
+        name: &Ident,
+        args: &[&Expr],
+        span: Span,
+    ) -> Done<(Tree, Ty)> {
         let info = &body.type_params[p.index()];
         let interface = &self.module.program.interfaces[info.interface as usize];
-        let found = interface.methods.iter().enumerate().find(|(_, m)| m.0 == method).map(|(i, m)| (i as u32, m.1 as usize));
+        let found =
+            interface.methods.iter().enumerate().find(|(_, m)| m.0 == method).map(|(i, m)| (i as u32, m.1 as usize));
         let Some((m, arity)) = found else {
             let known: Vec<String> = interface.methods.iter().map(|m| m.0.clone()).collect();
             let d = scope::unknown(name, &format!("operation of {}", interface.name), known.iter().map(String::as_str));
@@ -309,18 +417,29 @@ impl World<'_> {
         Ok((Tree::Op(Op::Method(p, m), trees), ty))
     }
 
-    fn from_bits(&mut self, body: &mut Body, args: &[&Expr], span: Span, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+    fn float_of_bits(&mut self, body: &mut Body, args: &[&Expr], span: Span, want: Option<&Ty>) -> Done<(Tree, Ty)> {
         self.arity("from_bits", 1, args.len(), span)?;
-        let Some(Ty::Elem(to)) = want.filter(|t| matches!(t, Ty::Elem(e) if e.is_float())) else {
-            let d = Diagnostic::error(codes::LITERAL, span, "`from_bits` takes a float type from its place, and finds none");
-            return Err(self.report(d));
+        let float = match want {
+            Some(Ty::Elem(e)) if e.is_float() => Some(*e),
+            _ => None,
         };
-        let (tree, ty) = self.word(body, args[0], None)?;
-        match ty {
-            Ty::Elem(e) if !e.is_float() && e != Elem::Bool && e.bytes() == to.bytes() => {
-                Ok((Tree::Op(Op::Prim(Prim::FromBits(*to)), vec![tree]), Ty::Elem(*to)))
+        let hint = float.map(|e| Ty::Elem(bits_of(e)));
+        let (tree, ty) = self.word(body, args[0], hint.as_ref())?;
+        // Without a wish from its place, a word of 32 or 64 bits leaves no choice.
+        let to = match (&ty, float) {
+            (Ty::Elem(e), Some(to)) if bits_of(to) == *e => Some(to),
+            (Ty::Elem(Elem::U32), _) => Some(Elem::F32),
+            (Ty::Elem(Elem::U64), _) => Some(Elem::F64),
+            _ => None,
+        };
+        match (to, tree) {
+            (Some(to), Tree::Lit(l)) => Ok((Tree::Lit(Lit { elem: to, bits: l.bits }), Ty::Elem(to))),
+            (Some(to), tree) => Ok((Tree::Op(Op::Prim(Prim::FromBits(to)), vec![tree]), Ty::Elem(to))),
+            (None, _) => {
+                let text = self.ty_text(body, &ty);
+                let message = format!("`from_bits` takes an unsigned word as wide as its float, and this is {text}");
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, message)))
             }
-            _ => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{to} is made from an integer of the same width")))),
         }
     }
 
@@ -329,13 +448,21 @@ impl World<'_> {
         let mut buffers = Vec::new();
         for a in args {
             let Some(name) = a.as_ident() else {
-                return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, a.span, "`differing` compares two arrays by name")));
+                return Err(self.report(Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    a.span,
+                    "`differing` compares two arrays by name",
+                )));
             };
             buffers.push(self.buffer(body, name)?);
         }
         let info = |b: &Buffer| (&body.buffers[b.index()].elem, body.buffers[b.index()].extents.len());
         if info(&buffers[0]) != info(&buffers[1]) {
-            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "`differing` compares two arrays of one type and rank")));
+            return Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                span,
+                "`differing` compares two arrays of one type and rank",
+            )));
         }
         Ok((Tree::Differing(buffers[0], buffers[1]), Ty::Elem(Elem::I64)))
     }
@@ -348,12 +475,20 @@ impl World<'_> {
         };
         let Some(pure) = pure else {
             let d = match found {
-                Some(r) => Diagnostic::error(codes::TYPE_MISMATCH, name.span, format!("`{}` is {}, and has no value", name.name, self.item(r))),
+                Some(r) => Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    name.span,
+                    format!("`{}` is {}, and has no value", name.name, self.item(r)),
+                ),
                 None if LATER.contains(&name.name.as_str()) => {
                     Diagnostic::not_built(name.span, format!("the function `{}`", name.name))
                 }
                 None => {
-                    let known: Vec<String> = BUILTINS.iter().map(|b| b.0.to_string()).chain(self.scope.names(body.unit).map(String::from)).collect();
+                    let known: Vec<String> = BUILTINS
+                        .iter()
+                        .map(|b| b.0.to_string())
+                        .chain(self.scope.names(body.unit).map(String::from))
+                        .collect();
                     scope::unknown(name, "function", known.iter().map(String::as_str))
                 }
             };
@@ -386,17 +521,31 @@ impl World<'_> {
                     (Tree::Lit(l), Ty::Elem(Elem::F64)) if !f64::from_bits(l.bits).is_nan() => {
                         Ok((Tree::Lit(Lit { bits: l.bits ^ (1 << 63), ..*l }), ty))
                     }
-                    (_, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => Ok((Tree::Op(Op::Prim(Prim::Neg), vec![t]), ty)),
+                    (_, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => {
+                        Ok((Tree::Op(Op::Prim(Prim::Neg), vec![t]), ty))
+                    }
                     _ => {
                         let text = self.ty_text(body, &ty);
-                        Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, operand.span, format!("{text} has no negation"))))
+                        Err(self.report(Diagnostic::error(
+                            codes::TYPE_MISMATCH,
+                            operand.span,
+                            format!("{text} has no negation"),
+                        )))
                     }
                 }
             }
         }
     }
 
-    fn binary(&mut self, body: &mut Body, op: BinaryOp, lhs: &Expr, rhs: &Expr, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+    fn binary(
+        &mut self,
+        body: &mut Body,
+        op: BinaryOp,
+        lhs: &Expr,
+        rhs: &Expr,
+        e: &Expr,
+        want: Option<&Ty>,
+    ) -> Done<(Tree, Ty)> {
         if e.looks_like_negative_argument() && lhs.as_ident().is_some_and(|n| body.find(&n.name).is_none()) {
             let d = Diagnostic::error(codes::SYNTAX, e.span, "a negative literal as an argument needs parentheses");
             return Err(self.report(d.help("write `f (-1.0)`")));
@@ -413,7 +562,11 @@ impl World<'_> {
                 let (mut trees, ty) = self.operands(body, &[lhs, rhs], None)?;
                 if matches!(ty, Ty::Abstract(_) | Ty::Tuple(_)) {
                     let text = self.ty_text(body, &ty);
-                    return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("{text} cannot be compared"))));
+                    return Err(self.report(Diagnostic::error(
+                        codes::TYPE_MISMATCH,
+                        e.span,
+                        format!("{text} cannot be compared"),
+                    )));
                 }
                 if matches!(op, BinaryOp::Gt | BinaryOp::Ge) {
                     trees.reverse();
@@ -446,10 +599,15 @@ impl World<'_> {
         };
         match ty {
             Ty::Elem(Elem::F32 | Elem::F64) => Ok(Op::Prim(prim)),
-            Ty::Elem(e @ (Elem::F16 | Elem::BF16 | Elem::Bool)) => {
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{e} has no arithmetic of its own"))))
-            }
-            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(span, "arithmetic on integer words: it needs a proof that nothing overflows"))),
+            Ty::Elem(e @ (Elem::F16 | Elem::BF16 | Elem::Bool)) => Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                span,
+                format!("{e} has no arithmetic of its own"),
+            ))),
+            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(
+                span,
+                "arithmetic on integer words: it needs a proof that nothing overflows",
+            ))),
             Ty::Abstract(p) => {
                 let name = match op {
                     BinaryOp::Add => "add",
@@ -469,17 +627,27 @@ impl World<'_> {
                     }
                 }
             }
-            Ty::Tuple(_) => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "several words have no arithmetic"))),
+            Ty::Tuple(_) => {
+                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "several words have no arithmetic")))
+            }
         }
     }
 
     fn cast(&mut self, body: &mut Body, value: &Expr, ty: &Type) -> Done<(Tree, Ty)> {
         let Ty::Elem(to) = self.word_type(body, ty)? else {
-            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, ty.span, "only element types can be converted to")));
+            return Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                ty.span,
+                "only element types can be converted to",
+            )));
         };
         if self.is_index(body, value) {
             if to == Elem::Bool || matches!(to, Elem::F16 | Elem::BF16) {
-                return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, value.span, format!("an index does not become {to}"))));
+                return Err(self.report(Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    value.span,
+                    format!("an index does not become {to}"),
+                )));
             }
             let ix = self.ix(body, value)?;
             return Ok((Tree::Index(ix, to), Ty::Elem(to)));
@@ -489,7 +657,11 @@ impl World<'_> {
             Ty::Elem(_) => Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to))),
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, &from);
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, value.span, format!("{text} cannot be converted"))))
+                Err(self.report(Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    value.span,
+                    format!("{text} cannot be converted"),
+                )))
             }
         }
     }
@@ -497,7 +669,11 @@ impl World<'_> {
     /// `f32`, `S.Value`.
     pub(crate) fn word_type(&mut self, body: &Body, ty: &Type) -> Done<Ty> {
         let TypeKind::Named { path, args } = &ty.kind else {
-            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, ty.span, "the type of one word is wanted here")));
+            return Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                ty.span,
+                "the type of one word is wanted here",
+            )));
         };
         let names: Vec<&str> = path.parts.iter().map(|p| p.name.as_str()).collect();
         match (names.as_slice(), args.is_empty()) {
@@ -505,7 +681,11 @@ impl World<'_> {
             ([param, "Value"], true) => match body.find(param) {
                 Some(Meaning::TypeParam(p)) => Ok(Ty::Abstract(*p)),
                 _ => {
-                    let d = scope::unknown(&path.parts[0], "type parameter", body.type_params.iter().map(|t| t.name.as_str()));
+                    let d = scope::unknown(
+                        &path.parts[0],
+                        "type parameter",
+                        body.type_params.iter().map(|t| t.name.as_str()),
+                    );
                     Err(self.report(d))
                 }
             },
@@ -519,7 +699,11 @@ impl World<'_> {
                     Err(self.report(d))
                 }
             },
-            _ => Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, ty.span, format!("`{}` is not the type of a word", path.text())))),
+            _ => Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                ty.span,
+                format!("`{}` is not the type of a word", path.text()),
+            ))),
         }
     }
 
@@ -537,7 +721,13 @@ impl World<'_> {
     }
 
     /// `let`s before a value.
-    fn lets(&mut self, body: &mut Body, stmts: &[cachet_syntax::ast::Stmt], value: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+    fn lets(
+        &mut self,
+        body: &mut Body,
+        stmts: &[cachet_syntax::ast::Stmt],
+        value: &Expr,
+        want: Option<&Ty>,
+    ) -> Done<(Tree, Ty)> {
         if body.values.is_some() {
             return Err(self.report(Diagnostic::not_built(value.span, "`let` in an equation")));
         }
@@ -545,7 +735,11 @@ impl World<'_> {
         let mut bound = Vec::new();
         for s in stmts {
             let StmtKind::Let { name, ty, value } = &s.kind else {
-                return Err(self.report(Diagnostic::error(codes::SYNTAX, s.span, "only `let` may stand before a value")));
+                return Err(self.report(Diagnostic::error(
+                    codes::SYNTAX,
+                    s.span,
+                    "only `let` may stand before a value",
+                )));
             };
             let want = ty.as_ref().map(|t| self.word_type(body, t)).transpose()?;
             let (tree, ty) = self.word(body, value, want.as_ref())?;
@@ -562,7 +756,11 @@ impl World<'_> {
     fn fold(&mut self, body: &mut Body, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
         let ExprKind::Fold { var, domain, from, acc, acc_ty, body: next } = &e.kind else { return Err(Reported) };
         if body.values.is_some() {
-            return Err(self.report(Diagnostic::error(codes::SYNTAX, e.span, "an equation says `sum`; a `fold` is a function's")));
+            return Err(self.report(Diagnostic::error(
+                codes::SYNTAX,
+                e.span,
+                "an equation says `sum`; a `fold` is a function's",
+            )));
         }
         let annotated = acc_ty.as_ref().map(|t| self.word_type(body, t)).transpose()?;
         let (init, ty) = match annotated {
@@ -601,6 +799,15 @@ pub(crate) const ELEMS: &[(&str, Elem)] = &[
     ("u8", Elem::U8),
     ("bool", Elem::Bool),
 ];
+
+/// The unsigned type as wide as a float.
+fn bits_of(float: Elem) -> Elem {
+    match float {
+        Elem::F64 => Elem::U64,
+        Elem::F32 => Elem::U32,
+        _ => Elem::U16,
+    }
+}
 
 fn elem(name: &str) -> Option<Elem> {
     ELEMS.iter().find(|e| e.0 == name).map(|e| e.1)

@@ -38,9 +38,17 @@ impl World<'_> {
     fn not_an_index(&mut self, e: &Expr) -> super::Reported {
         let d = match &e.kind {
             ExprKind::Float(_) => Diagnostic::error(codes::WORD_AS_INDEX, e.span, "an index is a whole number"),
-            ExprKind::Load { .. } => Diagnostic::error(codes::WORD_AS_INDEX, e.span, "what is loaded cannot be an index, a bound or a condition")
-                .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only"),
-            _ => Diagnostic::error(codes::WORD_AS_INDEX, e.span, "this is not an index: sizes, loop variables and their arithmetic are"),
+            ExprKind::Load { .. } => Diagnostic::error(
+                codes::WORD_AS_INDEX,
+                e.span,
+                "what is loaded cannot be an index, a bound or a condition",
+            )
+            .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only"),
+            _ => Diagnostic::error(
+                codes::WORD_AS_INDEX,
+                e.span,
+                "this is not an index: sizes, loop variables and their arithmetic are",
+            ),
         };
         self.report(d)
     }
@@ -50,12 +58,20 @@ impl World<'_> {
             Some(Meaning::Var(v)) => return Ok(Ix::Var(*v)),
             Some(Meaning::Ix(ix)) => return Ok(ix.clone()),
             Some(Meaning::Block(_)) => {
-                let d = Diagnostic::error(codes::WORD_AS_INDEX, name.span, format!("`{0}` is a block: name a part of it, `{0}.lo`, or an element, `{0}[k]`", name.name));
+                let d = Diagnostic::error(
+                    codes::WORD_AS_INDEX,
+                    name.span,
+                    format!("`{0}` is a block: name a part of it, `{0}.lo`, or an element, `{0}[k]`", name.name),
+                );
                 return Err(self.report(d));
             }
             Some(Meaning::Local(_) | Meaning::Buffer(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => {
-                let d = Diagnostic::error(codes::WORD_AS_INDEX, name.span, format!("`{}` is data and cannot be an index", name.name))
-                    .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only");
+                let d = Diagnostic::error(
+                    codes::WORD_AS_INDEX,
+                    name.span,
+                    format!("`{}` is data and cannot be an index", name.name),
+                )
+                .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only");
                 return Err(self.report(d));
             }
             None => {}
@@ -91,15 +107,21 @@ impl World<'_> {
             (BinaryOp::Sub, a, b) => Ok(Ix::Sub(Box::new(a), Box::new(b))),
             (BinaryOp::Mul, Ix::Lit(n), x) | (BinaryOp::Mul, x, Ix::Lit(n)) => Ok(Ix::Mul(n, Box::new(x))),
             (BinaryOp::Mul, ..) => {
-                let d = Diagnostic::error(codes::WORD_AS_INDEX, e.span, "an index is linear: one factor of a product has to be a number")
-                    .note("a product of two sizes or loop variables cannot be proved about for every size");
+                let d = Diagnostic::error(
+                    codes::WORD_AS_INDEX,
+                    e.span,
+                    "an index is linear: one factor of a product has to be a number",
+                )
+                .note("a product of two sizes or loop variables cannot be proved about for every size");
                 Err(self.report(d))
             }
             (BinaryOp::Div, x, Ix::Lit(n)) if n > 0 => Ok(Ix::Div(Box::new(x), n)),
             (BinaryOp::Rem, x, Ix::Lit(n)) if n > 0 => Ok(Ix::Mod(Box::new(x), n)),
-            (BinaryOp::Div | BinaryOp::Rem, ..) => {
-                Err(self.report(Diagnostic::error(codes::WORD_AS_INDEX, rhs.span, "an index is divided by a number above 0 only")))
-            }
+            (BinaryOp::Div | BinaryOp::Rem, ..) => Err(self.report(Diagnostic::error(
+                codes::WORD_AS_INDEX,
+                rhs.span,
+                "an index is divided by a number above 0 only",
+            ))),
             _ => Err(self.not_an_index(e)),
         }
     }
@@ -164,7 +186,9 @@ impl World<'_> {
                     BinaryOp::Le => two(self).map(|p| cmp(Rel::Le, p)),
                     BinaryOp::Gt => two(self).map(|(a, b)| cmp(Rel::Lt, (b, a))),
                     BinaryOp::Ge => two(self).map(|(a, b)| cmp(Rel::Le, (b, a))),
-                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Err(self.not_a_guard(e)),
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
+                        Err(self.not_a_guard(e))
+                    }
                 }
             }
             _ => Err(self.not_a_guard(e)),
@@ -172,7 +196,11 @@ impl World<'_> {
     }
 
     fn not_a_guard(&mut self, e: &Expr) -> super::Reported {
-        self.report(Diagnostic::error(codes::TYPE_MISMATCH, e.span, "a condition on indices is wanted here, as `i < n`"))
+        self.report(Diagnostic::error(
+            codes::TYPE_MISMATCH,
+            e.span,
+            "a condition on indices is wanted here, as `i < n`",
+        ))
     }
 
     /// A domain.
@@ -183,7 +211,11 @@ impl World<'_> {
                 let (lo, hi) = (self.ix(body, lo)?, self.ix(body, hi)?);
                 match self.ix(body, size)? {
                     Ix::Lit(size) if size > 0 => Ok(Domain::Blocks { lo, hi, size }),
-                    _ => Err(self.report(Diagnostic::error(codes::SIZE, size.span, "the length of a block is a number above 0"))),
+                    _ => Err(self.report(Diagnostic::error(
+                        codes::SIZE,
+                        size.span,
+                        "the length of a block is a number above 0",
+                    ))),
                 }
             }
             DomainKind::Hole(h) | DomainKind::RankHole(h) => {
@@ -197,8 +229,13 @@ impl World<'_> {
         if body.find(&name.name).is_none() {
             return Ok(());
         }
-        let d = Diagnostic::error(codes::DUPLICATE_NAME, name.span, format!("`{}` means something here already", name.name));
-        Err(self.report(d.help("choose another name: nothing is shadowed, for steps find loops and arrays by their names")))
+        let d = Diagnostic::error(
+            codes::DUPLICATE_NAME,
+            name.span,
+            format!("`{}` means something here already", name.name),
+        );
+        Err(self
+            .report(d.help("choose another name: nothing is shadowed, for steps find loops and arrays by their names")))
     }
 
     /// A new loop variable over a domain.
@@ -233,7 +270,8 @@ impl World<'_> {
                 base.as_ident().is_some_and(|n| matches!(body.find(&n.name), Some(Meaning::Block(_))))
             }
             ExprKind::Apply { head, args, .. } => {
-                let known = head.as_ident().is_some_and(|n| matches!(n.name.as_str(), "min" | "max" | "ceil" | "floor"));
+                let known =
+                    head.as_ident().is_some_and(|n| matches!(n.name.as_str(), "min" | "max" | "ceil" | "floor"));
                 known && args.iter().all(|a| self.is_index(body, a))
             }
             ExprKind::If { then, els, .. } => self.is_index(body, then) && self.is_index(body, els),
@@ -246,9 +284,14 @@ impl World<'_> {
         match &e.kind {
             ExprKind::Bool(_) => true,
             ExprKind::Unary { op: UnaryOp::Not, operand } => self.is_guard(body, operand),
-            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, lhs, rhs, .. } => self.is_guard(body, lhs) && self.is_guard(body, rhs),
+            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, lhs, rhs, .. } => {
+                self.is_guard(body, lhs) && self.is_guard(body, rhs)
+            }
             ExprKind::Binary {
-                op: BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, lhs, rhs, ..
+                op: BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge,
+                lhs,
+                rhs,
+                ..
             } => self.is_index(body, lhs) && self.is_index(body, rhs),
             _ => false,
         }

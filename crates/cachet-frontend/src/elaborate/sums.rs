@@ -5,7 +5,7 @@ use crate::tree::{SumTree, Tree};
 use cachet_core::equations::Combine;
 use cachet_core::ir::{At, Elem, Guard, Lit, Op, Prim, Ty, Var, VarKind};
 use cachet_source::{Diagnostic, Span, codes};
-use cachet_syntax::ast::{Binder, BinaryOp, Expr, ExprKind, Type, TypeKind};
+use cachet_syntax::ast::{BinaryOp, Binder, Expr, ExprKind, Type, TypeKind};
 
 /// What a chain is made of.
 struct Algebra {
@@ -18,9 +18,11 @@ impl World<'_> {
     /// A `sum` or `reduce`.
     pub(crate) fn sum(&mut self, body: &mut Body, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
         if body.values.is_none() {
-            return Err(self.report(
-                Diagnostic::error(codes::SYNTAX, e.span, "a `sum` stands in a contraction's equation; a function says `fold`"),
-            ));
+            return Err(self.report(Diagnostic::error(
+                codes::SYNTAX,
+                e.span,
+                "a `sum` stands in a contraction's equation; a function says `fold`",
+            )));
         }
         let (binders, term, monoid, reassoc) = match &e.kind {
             ExprKind::Sum { reassoc, binders, body } => (binders, body, None, reassoc),
@@ -40,9 +42,13 @@ impl World<'_> {
         let mut out = Vec::new();
         for b in binders {
             if let Some(Meaning::Var(_)) = body.find(&b.name.name) {
-                let d = Diagnostic::error(codes::SUMMED_ON_LEFT, b.name.span, format!("`{}` is summed, and is an index already", b.name.name))
-                    .note("an index on the left of an equation names an element; a summed one is gone by then")
-                    .help("give the sum another index, or leave this one out on the left");
+                let d = Diagnostic::error(
+                    codes::SUMMED_ON_LEFT,
+                    b.name.span,
+                    format!("`{}` is summed, and is an index already", b.name.name),
+                )
+                .note("an index on the left of an equation names an element; a summed one is gone by then")
+                .help("give the sum another index, or leave this one out on the left");
                 return Err(self.report(d));
             }
             self.fresh(body, &b.name)?;
@@ -110,10 +116,14 @@ impl World<'_> {
                 let text = self.ty_text(body, ty);
                 Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no sum"))))
             }
-            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(span, "sums of integers: they need a proof that nothing overflows"))),
+            Ty::Elem(_) => {
+                Err(self
+                    .report(Diagnostic::not_built(span, "sums of integers: they need a proof that nothing overflows")))
+            }
             Ty::Abstract(p) => {
                 let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
-                let method = |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| Op::Method(*p, m as u32));
+                let method =
+                    |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| Op::Method(*p, m as u32));
                 match (method("zero"), method("add"), method("mul"), method("mul_add")) {
                     (Some(zero), Some(add), Some(mul), Some(mul_add)) => Ok(Algebra {
                         zero: Tree::Op(zero, vec![]),
@@ -121,7 +131,8 @@ impl World<'_> {
                         mul_add: product.then_some((mul_add, mul)),
                     }),
                     _ => {
-                        let message = format!("the interface {} has no sum: it needs zero, add, mul and mul_add", interface.name);
+                        let message =
+                            format!("the interface {} has no sum: it needs zero, add, mul and mul_add", interface.name);
                         Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, message)))
                     }
                 }
@@ -134,14 +145,16 @@ impl World<'_> {
         let own = ty.as_path().and_then(|p| p.as_ident()).and_then(|n| body.find(&n.name));
         if let Some(Meaning::TypeParam(p)) = own {
             let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
-            let method = |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| Op::Method(*p, m as u32));
+            let method =
+                |name: &str| interface.methods.iter().position(|m| m.0 == name).map(|m| Op::Method(*p, m as u32));
             return match (method("empty"), method("combine")) {
                 (Some(empty), Some(combine)) => {
                     let zero = Tree::Op(empty, vec![]);
                     Ok((Algebra { zero, add: Combine::Op(combine), mul_add: None }, Ty::Abstract(*p)))
                 }
                 _ => {
-                    let message = format!("a {} has no `empty` and `combine`, and a reduction needs a Monoid", interface.name);
+                    let message =
+                        format!("a {} has no `empty` and `combine`, and a reduction needs a Monoid", interface.name);
                     Err(self.report(Diagnostic::error(codes::BINDING, ty.span, message)))
                 }
             };
@@ -149,7 +162,8 @@ impl World<'_> {
         let name = self.impl_name(ty)?;
         let Some(id) = self.implementation(body.unit, &name) else {
             let known = self.implementations(body.unit);
-            let mut d = Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
+            let mut d =
+                Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
             d = match crate::scope::nearest(&name, known.iter().map(String::as_str)) {
                 Some(near) => d.help(format!("did you mean `{near}`?")),
                 None => d.help("the library's are imported with `import \"cachet:monoid\"`"),
@@ -174,7 +188,11 @@ impl World<'_> {
     /// `PlusTimes f32`: the name that an implementation is written with.
     pub(crate) fn impl_name(&mut self, ty: &Type) -> Done<String> {
         let TypeKind::Named { path, args } = &ty.kind else {
-            return Err(self.report(Diagnostic::error(codes::BINDING, ty.span, "the name of an implementation is wanted here")));
+            return Err(self.report(Diagnostic::error(
+                codes::BINDING,
+                ty.span,
+                "the name of an implementation is wanted here",
+            )));
         };
         let mut out = path.text();
         for a in args {
@@ -182,11 +200,19 @@ impl World<'_> {
             match a {
                 cachet_syntax::ast::TypeArg::Type(t) => match t.as_path() {
                     Some(p) => out.push_str(&p.text()),
-                    None => return Err(self.report(Diagnostic::not_built(t.span, "implementations for arrays and vectors"))),
+                    None => {
+                        return Err(
+                            self.report(Diagnostic::not_built(t.span, "implementations for arrays and vectors"))
+                        );
+                    }
                 },
                 cachet_syntax::ast::TypeArg::Size(e) => match &e.kind {
                     ExprKind::Int(n) => out.push_str(&n.to_string()),
-                    _ => return Err(self.report(Diagnostic::not_built(e.span, "sizes in the name of an implementation"))),
+                    _ => {
+                        return Err(
+                            self.report(Diagnostic::not_built(e.span, "sizes in the name of an implementation"))
+                        );
+                    }
                 },
             }
         }

@@ -4,7 +4,9 @@ use crate::elaborate::{Done, Reported};
 use cachet_core::ir::{At, BlockPart, Prim, Rel};
 use cachet_core::pattern::{Pat, PatCell, PatDomain, PatGuard, PatIx, PatSubst, PatTy, PatWord};
 use cachet_source::{Diagnostic, codes};
-use cachet_syntax::ast::{BinaryOp, Block, Domain, DomainKind, Expr, ExprKind, Index, Place, Stmt, StmtKind, Type, TypeKind, UnaryOp};
+use cachet_syntax::ast::{
+    BinaryOp, Block, Domain, DomainKind, Expr, ExprKind, Index, Place, Stmt, StmtKind, Type, TypeKind, UnaryOp,
+};
 use std::collections::BTreeSet;
 
 /// Reads patterns and reports what has no place in one.
@@ -38,16 +40,25 @@ impl<'a> Reader<'a> {
             StmtKind::Hole { hole, groups } if groups.is_empty() => Ok(Pat::Hole(hole.name.clone())),
             StmtKind::Hole { .. } => self.not_here(s.span, "replacing indices in statements"),
             StmtKind::For { var, domain, body } if var.rank => match &domain.kind {
-                DomainKind::RankHole(h) => {
-                    Ok(Pat::ForAll { vars: var.name.name.clone(), domains: h.name.clone(), body: self.block(body)?, span })
-                }
-                _ => self.refuse(Diagnostic::error(codes::SYNTAX, domain.span, "any number of loops has any number of ranges: `in $A..`")),
+                DomainKind::RankHole(h) => Ok(Pat::ForAll {
+                    vars: var.name.name.clone(),
+                    domains: h.name.clone(),
+                    body: self.block(body)?,
+                    span,
+                }),
+                _ => self.refuse(Diagnostic::error(
+                    codes::SYNTAX,
+                    domain.span,
+                    "any number of loops has any number of ranges: `in $A..`",
+                )),
             },
             StmtKind::For { var, domain, body } => {
                 let domain = self.domain(domain)?;
                 Ok(Pat::For { var: var.name.name.clone(), domain, body: self.block(body)?, span })
             }
-            StmtKind::Grid { device: None, indices, tile: None, writes, body } if indices.len() == 1 && writes.is_empty() => {
+            StmtKind::Grid { device: None, indices, tile: None, writes, body }
+                if indices.len() == 1 && writes.is_empty() =>
+            {
                 let domain = self.domain(&indices[0].domain)?;
                 Ok(Pat::Grid { var: indices[0].var.name.name.clone(), domain, body: self.block(body)?, span })
             }
@@ -80,14 +91,22 @@ impl<'a> Reader<'a> {
             StmtKind::Store { .. } => self.not_here(s.span, "masks"),
             StmtKind::Lease { .. } => self.not_here(s.span, "leases"),
             StmtKind::Alloc { .. } => self.not_here(s.span, "allocations"),
-            StmtKind::Expr(_) => self.refuse(Diagnostic::error(codes::SYNTAX, s.span, "a step's pattern has statements, not values or calls")),
+            StmtKind::Expr(_) => self.refuse(Diagnostic::error(
+                codes::SYNTAX,
+                s.span,
+                "a step's pattern has statements, not values or calls",
+            )),
         }
     }
 
     fn domain(&mut self, d: &Domain) -> Done<PatDomain> {
         match &d.kind {
             DomainKind::Hole(h) => Ok(PatDomain::Hole(h.name.clone())),
-            DomainKind::RankHole(h) => self.refuse(Diagnostic::error(codes::SYNTAX, h.span, "several ranges need several loops: `for i.. in $A..`")),
+            DomainKind::RankHole(h) => self.refuse(Diagnostic::error(
+                codes::SYNTAX,
+                h.span,
+                "several ranges need several loops: `for i.. in $A..`",
+            )),
             DomainKind::Range { lo, hi } => Ok(PatDomain::Range(self.ix(lo)?, self.ix(hi)?)),
             DomainKind::Blocks { lo, hi, size } => Ok(PatDomain::Blocks(self.ix(lo)?, self.ix(hi)?, self.ix(size)?)),
         }
@@ -122,7 +141,13 @@ impl<'a> Reader<'a> {
                     "hi" => BlockPart::Hi,
                     "len" => BlockPart::Len,
                     "idx" => BlockPart::Idx,
-                    _ => return self.refuse(crate::scope::unknown(field, "part of a block", ["lo", "hi", "len", "idx"].into_iter())),
+                    _ => {
+                        return self.refuse(crate::scope::unknown(
+                            field,
+                            "part of a block",
+                            ["lo", "hi", "len", "idx"].into_iter(),
+                        ));
+                    }
                 };
                 match base.as_ident() {
                     Some(name) => Ok(PatIx::Part(name.name.clone(), part)),
@@ -160,7 +185,11 @@ impl<'a> Reader<'a> {
                     BinaryOp::Le => Ok(PatGuard::Cmp(Rel::Le, a, b)),
                     BinaryOp::Gt => Ok(PatGuard::Cmp(Rel::Lt, b, a)),
                     BinaryOp::Ge => Ok(PatGuard::Cmp(Rel::Le, b, a)),
-                    _ => self.refuse(Diagnostic::error(codes::TYPE_MISMATCH, e.span, "a condition on indices is wanted here")),
+                    _ => self.refuse(Diagnostic::error(
+                        codes::TYPE_MISMATCH,
+                        e.span,
+                        "a condition on indices is wanted here",
+                    )),
                 }
             }
             _ => self.refuse(Diagnostic::error(codes::TYPE_MISMATCH, e.span, "a condition on indices is wanted here")),
@@ -187,14 +216,22 @@ impl<'a> Reader<'a> {
 
     fn cell(&mut self, p: &Place) -> Done<PatCell> {
         let Some(name) = p.path.as_ident() else {
-            return self.refuse(Diagnostic::error(codes::SYNTAX, p.span, "a cell is wanted here: `$cell` or `c[i, j]`"));
+            return self.refuse(Diagnostic::error(
+                codes::SYNTAX,
+                p.span,
+                "a cell is wanted here: `$cell` or `c[i, j]`",
+            ));
         };
         if name.is_hole() {
             let mut substs = Vec::new();
             for g in &p.groups {
                 self.substs(g, &mut substs)?;
                 if let Some(Index::At(e)) = g.iter().find(|i| matches!(i, Index::At(_))) {
-                    return self.refuse(Diagnostic::error(codes::SYNTAX, e.span, "a cell's hole takes replacements only: `$cell[i := zi]`"));
+                    return self.refuse(Diagnostic::error(
+                        codes::SYNTAX,
+                        e.span,
+                        "a cell's hole takes replacements only: `$cell[i := zi]`",
+                    ));
                 }
             }
             return Ok(PatCell::Hole(name.name.clone(), substs));
@@ -273,13 +310,23 @@ impl<'a> Reader<'a> {
     /// `$step[$acc]`, `$step[k := e]`, `$step[$acc][k := e]`.
     fn hole_with(&mut self, base: &Expr, indices: &[Index], e: &Expr) -> Done<PatWord> {
         let PatWord::Hole { name, mut inside, mut substs } = self.word(base)? else {
-            return self.refuse(Diagnostic::error(codes::SYNTAX, e.span, "only a hole takes `[..]` in a word: an element is read by `load`"));
+            return self.refuse(Diagnostic::error(
+                codes::SYNTAX,
+                e.span,
+                "only a hole takes `[..]` in a word: an element is read by `load`",
+            ));
         };
         let replaced = self.substs(indices, &mut substs)?;
         match indices {
             [Index::At(w)] if inside.is_none() && substs.is_empty() => inside = Some(Box::new(self.word(w)?)),
             _ if replaced && !indices.iter().any(|i| matches!(i, Index::At(_) | Index::Window { .. })) => {}
-            _ => return self.refuse(Diagnostic::error(codes::SYNTAX, e.span, "first what goes inside a hole, then replacements: `$step[$acc][k := e]`")),
+            _ => {
+                return self.refuse(Diagnostic::error(
+                    codes::SYNTAX,
+                    e.span,
+                    "first what goes inside a hole, then replacements: `$step[$acc][k := e]`",
+                ));
+            }
         }
         Ok(PatWord::Hole { name, inside, substs })
     }

@@ -52,10 +52,13 @@ fn an_implementation_gives_the_operations_of_the_instance() {
     let module = good(MATMUL);
     let id = |name: &str| module.program.impls.iter().position(|i| i.name == name).unwrap() as u32;
     let at = |name: &str| {
-        let fun = instantiate(&module.program, &module.program.funs[0], &[Binding::Impl(cachet_core::ir::ImplId(id(name)))]);
+        let fun =
+            instantiate(&module.program, &module.program.funs[0], &[Binding::Impl(cachet_core::ir::ImplId(id(name)))]);
         listing(&module.program, &fun)
     };
-    assert!(at("PlusTimes f32").contains("from -0.0 as acc'0: f32 do\n          fma (load a[i, k]) (load b[k, j]) acc'0"));
+    assert!(
+        at("PlusTimes f32").contains("from -0.0 as acc'0: f32 do\n          fma (load a[i, k]) (load b[k, j]) acc'0")
+    );
     let min = at("MinPlus f64");
     assert!(min.contains("from Num.infinity () as acc'0: f64 do"), "{min}");
     assert!(min.contains("min acc'0 (load a[i, k] + load b[k, j])"), "{min}");
@@ -145,12 +148,16 @@ fn equations_keep_the_sum_as_it_is_written() {
 #[test]
 fn a_monoid_reduces() {
     let text = again(&f32_of("c[i, j] = reduce Max f32 k. a[i, k] + b[k, j]"), "f");
-    assert!(text.contains("fold k in 0 .. K from -Num.infinity () as acc'0: f32 do\n        max acc'0 (load"), "{text}");
+    assert!(
+        text.contains("fold k in 0 .. K from -Num.infinity () as acc'0: f32 do\n        max acc'0 (load"),
+        "{text}"
+    );
 }
 
 #[test]
 fn sizes_are_bound_wherever_they_stand_alone() {
-    let text = "contraction f (reads a: [f32; 2 * N]) (reads b: [f32; N]) -> out c: [f32; N] =\n  c[i] = a[2 * i] * b[i]\n";
+    let text =
+        "contraction f (reads a: [f32; 2 * N]) (reads b: [f32; N]) -> out c: [f32; N] =\n  c[i] = a[2 * i] * b[i]\n";
     let module = good(text);
     assert_eq!(module.program.funs[0].sizes.len(), 1);
     let bad = "contraction f (reads a: [f32; 2 * N]) -> out c: [f32; M] =\n  c[i] = a[i]\n";

@@ -66,7 +66,11 @@ fn words() {
     let printed = again(text, "f");
     assert!(printed.contains("let x = if i == 0 then Num.infinity () else load a[i - 1]"), "{printed}");
     assert!(printed.contains("select (x < 0.0 || !(x <= 1.0)) (-x) (sqrt (abs x))"), "{printed}");
-    assert!(printed.contains("select (to_bits w == 7) ((w as f64) as f32) 0.1") || printed.contains("select (to_bits w == 7)"), "{printed}");
+    assert!(
+        printed.contains("select (to_bits w == 7) ((w as f64) as f32) 0.1")
+            || printed.contains("select (to_bits w == 7)"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -74,7 +78,9 @@ fn a_decimal_is_rounded_once() {
     // The double next to this decimal lies exactly between two floats and would be rounded the wrong way.
     let text = "fn f (mut c: [f32; 1]) =\n  store c[0] = 1.000000059604644775390626\n";
     let module = good(text);
-    let StmtKind::Store { word: cachet_core::ir::Word::Lit(l), .. } = &find(&module, "f").1.body[0].kind else { panic!() };
+    let StmtKind::Store { word: cachet_core::ir::Word::Lit(l), .. } = &find(&module, "f").1.body[0].kind else {
+        panic!()
+    };
     assert_eq!(l.bits, u64::from(0x3F80_0001u32));
 }
 
@@ -148,7 +154,10 @@ fn wrong_calls_are_refused() {
     assert_eq!(call("g a d"), "type-mismatch: `d` holds f64, and parameter 2 (`y`) of `g` holds f32 [d]");
     assert_eq!(call("g a e"), "size: axis 1 of `e` is 5 long, and `g` wants 4 there [e]");
     assert_eq!(call("g a m"), "arity: `m` has 2 axes, and parameter 2 (`y`) of `g` has 1 axis [m]");
-    assert_eq!(call("g a (load b[0])"), "type-mismatch: parameter 2 (`y`) of `g` is an array, and this is not [(load b[0])]");
+    assert_eq!(
+        call("g a (load b[0])"),
+        "type-mismatch: parameter 2 (`y`) of `g` is an array, and this is not [(load b[0])]"
+    );
     assert_eq!(call("h a b"), "unknown-name: there is no function `h` here [h]");
     assert_eq!(call("g @(S = PlusTimes f32) a b"), "unknown-name: there is no type parameter of `g` `S` here [S]");
     assert_eq!(call("g a b[0 ..+ 4, 0]"), "arity: `b` takes 1 subscripts, and 2 are given [b[0 ..+ 4, 0]]");
@@ -166,8 +175,14 @@ fn type_parameters_are_bound_by_name_and_interface() {
     let (message, helps) = only(&call("g b"));
     assert_eq!(message, "binding: `g` does not say what `S` is [g]");
     assert_eq!(helps, ["write `g @(S = PlusTimes f32)`"]);
-    assert_eq!(first(&call("g @(S = Sum f32) b")), "binding: `Sum f32` is a Monoid, and a Semiring is wanted here [Sum f32]");
-    assert_eq!(first(&call("g @(S = PlusTimes f64) b")), "type-mismatch: `b` holds f32, and parameter 1 (`y`) of `g` holds f64 [b]");
+    assert_eq!(
+        first(&call("g @(S = Sum f32) b")),
+        "binding: `Sum f32` is a Monoid, and a Semiring is wanted here [Sum f32]"
+    );
+    assert_eq!(
+        first(&call("g @(S = PlusTimes f64) b")),
+        "type-mismatch: `b` holds f32, and parameter 1 (`y`) of `g` holds f64 [b]"
+    );
     let (message, helps) = only(&call("g @(S = PlusTime f32) b"));
     assert_eq!(message, "unknown-name: there is no implementation `PlusTime f32` here [PlusTime f32]");
     assert_eq!(helps, ["did you mean `PlusTimes f32`?"]);
@@ -185,14 +200,26 @@ fn modes_and_kinds_are_kept_apart() {
         ("  store c[0, 0] = 1.0e99", "literal: 1.0e99 is out of the range of f32 [1.0e99]"),
         ("  let t = 1.0", "literal: the type of 1.0 is not known here [1.0]"),
         ("  store c[0] = 1.0", "arity: `c` has 2 axes, and 1 subscripts are given [c[0]]"),
-        ("  store c[load a[0, 0], 0] = 1.0", "word-as-index: what is loaded cannot be an index, a bound or a condition [load a[0, 0]]"),
+        (
+            "  store c[load a[0, 0], 0] = 1.0",
+            "word-as-index: what is loaded cannot be an index, a bound or a condition [load a[0, 0]]",
+        ),
         ("  let t = load a[0, 0]\n  store c[t, 0] = 1.0", "word-as-index: `t` is data and cannot be an index [t]"),
-        ("  if load a[0, 0] < 1.0 then\n    store c[0, 0] = 1.0", "word-as-index: data cannot decide what runs [load a[0, 0] < 1.0]"),
-        ("  store c[M * N, 0] = 1.0", "word-as-index: an index is linear: one factor of a product has to be a number [M * N]"),
+        (
+            "  if load a[0, 0] < 1.0 then\n    store c[0, 0] = 1.0",
+            "word-as-index: data cannot decide what runs [load a[0, 0] < 1.0]",
+        ),
+        (
+            "  store c[M * N, 0] = 1.0",
+            "word-as-index: an index is linear: one factor of a product has to be a number [M * N]",
+        ),
         ("  for i in 0 .. M do\n    i = 3", "word-as-index: `i` is an index, and indices are never assigned [i]"),
         ("  c[0, 0] = 1.0", "type-mismatch: `c` is an array: its elements are written by `store` [c[0, 0]]"),
         ("  load a[0, 0]", "type-mismatch: a statement is wanted here, and this is a value [load a[0, 0]]"),
-        ("  store c[0, 0] = load a[0, 0] + (load a[0, 0] as f64)", "type-mismatch: this is f64, and f32 is wanted here [(load a[0, 0] as f64)]"),
+        (
+            "  store c[0, 0] = load a[0, 0] + (load a[0, 0] as f64)",
+            "type-mismatch: this is f64, and f32 is wanted here [(load a[0, 0] as f64)]",
+        ),
         ("  for g in blocks (0 .. M) 4 do\n    store c[g, 0] = 1.0", "word-as-index: `g` is a block"),
         ("  store c[x, 0] = 1.0", "unknown-name: there is no index or size `x` here [x]"),
     ] {
@@ -231,7 +258,9 @@ fn recursion_is_refused_once_for_a_circle() {
 
 #[test]
 fn main_takes_nothing() {
-    assert!(only("fn main (mut c: [f32; 2]) =\n  store c[0] = 1.0\n").0.starts_with("arity: `main` takes no parameters"));
+    assert!(
+        only("fn main (mut c: [f32; 2]) =\n  store c[0] = 1.0\n").0.starts_with("arity: `main` takes no parameters")
+    );
 }
 
 #[test]
@@ -245,7 +274,11 @@ fn what_has_no_meaning_yet_is_named() {
         ("  let t = (1 as i64) + (2 as i64)", "arithmetic on integer words"),
     ] {
         let report = first(&body(lines));
-        assert!(report.starts_with("not-built: not built yet: ") && report.contains(wanted), "{lines}: {:?}", reports(&body(lines)));
+        assert!(
+            report.starts_with("not-built: not built yet: ") && report.contains(wanted),
+            "{lines}: {:?}",
+            reports(&body(lines))
+        );
     }
     for (text, wanted) in [
         ("synth const NR: Nat = minimize NR in (NR): NR where NR >= 1\n", "`synth const`"),
@@ -255,6 +288,10 @@ fn what_has_no_meaning_yet_is_named() {
         ("module (platform = AppleSilicon)\n", "platform"),
     ] {
         let report = first(text);
-        assert!(report.starts_with("not-built: not built yet: ") && report.contains(wanted), "{text}: {:?}", reports(text));
+        assert!(
+            report.starts_with("not-built: not built yet: ") && report.contains(wanted),
+            "{text}: {:?}",
+            reports(text)
+        );
     }
 }

@@ -7,7 +7,8 @@ mod word;
 use super::Fault;
 use super::term::{Id, Term, Terms};
 use cachet_core::ir::{
-    Access, At, BlockPart, Binding, Buffer, Domain, Fun, Guard, ImplId, Ix, Program, Rel, Role, Stmt, StmtKind, TypeParam, Var,
+    Access, At, Binding, BlockPart, Buffer, Domain, Fun, Guard, ImplId, Ix, Program, Rel, Role, Stmt, StmtKind,
+    TypeParam, Var,
 };
 use cachet_core::print::Names;
 
@@ -87,7 +88,16 @@ pub(super) struct Finished {
 
 impl<'p, 't> Machine<'p, 't> {
     pub(super) fn new(program: &'p Program, terms: &'t mut Terms, events: u64) -> Machine<'p, 't> {
-        Machine { program, terms, events, stores: vec![], frames: vec![], iterations: vec![], printed: vec![], span: At::default() }
+        Machine {
+            program,
+            terms,
+            events,
+            stores: vec![],
+            frames: vec![],
+            iterations: vec![],
+            printed: vec![],
+            span: At::default(),
+        }
     }
 
     /// Runs a function on free symbols.
@@ -293,7 +303,8 @@ impl<'p, 't> Machine<'p, 't> {
             }
             StmtKind::Let { local, word } | StmtKind::Var { local, init: word } => {
                 let id = self.word(word)?;
-                let cells = self.fun().locals[local.index()].dims.iter().try_fold(1usize, |c, n| c.checked_mul(*n as usize));
+                let cells =
+                    self.fun().locals[local.index()].dims.iter().try_fold(1usize, |c, n| c.checked_mul(*n as usize));
                 match cells {
                     Some(cells) if cells <= MAX_CELLS => self.top().locals[local.index()] = vec![id; cells],
                     _ => return Err(Stop::TooBig),
@@ -336,21 +347,26 @@ impl<'p, 't> Machine<'p, 't> {
         let info = &self.fun().buffers[access.buffer.index()];
         let at = self.ixs(&access.at)?;
         if write && info.role == Role::Reads {
-            return self.fault(format!("`{}` is read only and `{}` writes it", info.name, self.names().access(access)), access.span);
+            return self.fault(
+                format!("`{}` is read only and `{}` writes it", info.name, self.names().access(access)),
+                access.span,
+            );
         }
         let Some(view) = self.here().views[access.buffer.index()].clone() else {
             return self.fault(format!("`{}` does not exist yet", info.name), access.span);
         };
         if view.axes.len() != at.len() || at.iter().zip(&view.axes).any(|(i, a)| *i < 0 || *i >= a.1) {
             let extents: Vec<i64> = view.axes.iter().map(|a| a.1).collect();
-            let text = format!("`{}` is {}{at:?}, outside its extents {extents:?}", self.names().access(access), info.name);
+            let text =
+                format!("`{}` is {}{at:?}, outside its extents {extents:?}", self.names().access(access), info.name);
             return self.fault(text, access.span);
         }
         let at: Vec<i64> = at.iter().zip(&view.axes).map(|(i, a)| a.0 + i).collect();
         let cell = View { store: view.store, axes: at.iter().map(|i| (*i, 1)).collect() };
         if !self.may_touch(&cell, write) {
             let verb = if write { "writes" } else { "reads" };
-            let text = format!("a grid iteration {verb} `{}`, at {at:?}, outside its windows", self.names().access(access));
+            let text =
+                format!("a grid iteration {verb} `{}`, at {at:?}, outside its windows", self.names().access(access));
             return self.fault(text, access.span);
         }
         Ok((view.store, self.position(view.store, &at)))
@@ -365,7 +381,10 @@ impl<'p, 't> Machine<'p, 't> {
         }
         for (i, n) in at.iter().zip(&info.dims) {
             if i < &0 || i >= n {
-                return self.fault(format!("`{}` is used at {at:?}, outside its extents {:?}", info.name, info.dims), self.span);
+                return self.fault(
+                    format!("`{}` is used at {at:?}, outside its extents {:?}", info.name, info.dims),
+                    self.span,
+                );
             }
             cell = cell * *n as usize + *i as usize;
         }
@@ -404,7 +423,10 @@ pub(super) fn indices(mut cell: usize, extents: &[i64]) -> Vec<i64> {
 fn points(view: &View) -> Vec<Vec<i64>> {
     let mut out = vec![Vec::new()];
     for (start, len) in &view.axes {
-        out = out.into_iter().flat_map(|p: Vec<i64>| (*start..start + len).map(move |i| [p.as_slice(), &[i]].concat())).collect();
+        out = out
+            .into_iter()
+            .flat_map(|p: Vec<i64>| (*start..start + len).map(move |i| [p.as_slice(), &[i]].concat()))
+            .collect();
     }
     out
 }

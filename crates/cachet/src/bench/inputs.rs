@@ -32,10 +32,16 @@ impl Inputs {
             let info = &fun.buffers[p.index()];
             let elem = match bind_ty(program, types, &info.elem) {
                 Ty::Elem(e @ (Elem::F32 | Elem::F64)) => e,
-                _ => return Err(Problem::User(format!("`{}` has elements that cannot be measured yet; f32 and f64 can", info.name))),
+                _ => {
+                    return Err(Problem::User(format!(
+                        "`{}` has elements that cannot be measured yet; f32 and f64 can",
+                        info.name
+                    )));
+                }
             };
             let extents: Option<Vec<i64>> = info.extents.iter().map(|e| value(e, &values)).collect();
-            let extents = extents.ok_or_else(|| Problem::User(format!("the extents of `{}` are not known", info.name)))?;
+            let extents =
+                extents.ok_or_else(|| Problem::User(format!("the extents of `{}` are not known", info.name)))?;
             let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?));
             let bytes = count.and_then(|n| n.checked_mul(elem.bytes() as usize)).filter(|b| *b < 1 << 40);
             let (Some(count), Some(bytes)) = (count, bytes) else {

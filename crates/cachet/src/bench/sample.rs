@@ -22,7 +22,8 @@ pub(super) fn check(
     inputs: &Inputs,
     outputs: &[AlignedBuffer],
 ) -> Result<usize, Problem> {
-    let arrays = inputs.arrays().ok_or_else(|| Problem::User("the inputs are too large to evaluate the equations on".into()))?;
+    let arrays =
+        inputs.arrays().ok_or_else(|| Problem::User("the inputs are too large to evaluate the equations on".into()))?;
     let mut compared = 0;
     for e in &c.equations {
         let Target::Output(buffer) = e.target else { continue };
@@ -32,8 +33,9 @@ pub(super) fn check(
             let flat = at.iter().zip(inputs.extents(param)).fold(0, |flat, (i, n)| flat * n + i);
             let elem = inputs.output_elem();
             let got = bits(elem, outputs[output].bytes(), flat as usize);
-            let want = element(program, c, types, sizes, &arrays, output, &at)
-                .map_err(|e| Problem::User(format!("the equations of `{}` cannot be evaluated at {at:?}: {e:?}", c.name)))?;
+            let want = element(program, c, types, sizes, &arrays, output, &at).map_err(|e| {
+                Problem::User(format!("the equations of `{}` cannot be evaluated at {at:?}: {e:?}", c.name))
+            })?;
             if !want.bits().is_some_and(|w| same(elem, w, got)) {
                 return Err(Problem::User(format!(
                     "the nest of `{}` and its equations disagree at {at:?}: this is a bug of the compiler",
@@ -55,7 +57,9 @@ fn places(extents: &[i64]) -> Vec<Vec<i64>> {
         extents.iter().enumerate().map(|(axis, n)| if mask >> axis & 1 == 1 { n - 1 } else { 0 }).collect()
     };
     let spread = |s: u64| -> Vec<i64> {
-        let step = |axis: usize, n: i64| (s.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17 * axis as u32 + 5) % n as u64) as i64;
+        let step = |axis: usize, n: i64| {
+            (s.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17 * axis as u32 + 5) % n as u64) as i64
+        };
         extents.iter().enumerate().map(|(axis, n)| step(axis, *n)).collect()
     };
     let mut out: Vec<Vec<i64>> = (0..1u64 << extents.len().min(4)).map(corner).collect();

@@ -69,7 +69,9 @@ impl Compiler<'_, '_> {
 
     fn declare(&mut self, local: Local, word: &Word) -> Made<StepKind> {
         let (word, ty) = self.word(word)?;
-        let Some((slot, width, own)) = self.slots.get(local.index()) else { return Err(self.malformed("a local without an entry")) };
+        let Some((slot, width, own)) = self.slots.get(local.index()) else {
+            return Err(self.malformed("a local without an entry"));
+        };
         let (slot, width) = (*slot, *width);
         let info = &self.locals[local.index()];
         if *own != ty {
@@ -122,7 +124,10 @@ impl Compiler<'_, '_> {
         for (view, param) in c.args.iter().zip(&callee.params) {
             args.push(self.view(view)?);
             let bound: Vec<Binding> = impls.iter().map(|i| Binding::Impl(*i)).collect();
-            let wanted = callee.buffers.get(param.index()).map(|p| (crate::instance::bind_ty(program, &bound, &p.elem), p.extents.len()));
+            let wanted = callee
+                .buffers
+                .get(param.index())
+                .map(|p| (crate::instance::bind_ty(program, &bound, &p.elem), p.extents.len()));
             let lent = &self.buffers[view.buffer.index()];
             if wanted != Some((lent.elem.clone(), lent.extents.len())) {
                 return Err(self.malformed(format!("`{}` does not fit its parameter of `{}`", lent.name, callee.name)));

@@ -1,7 +1,9 @@
 //! Words: each gets its type, so that operations know their elements.
 
 use super::{Compiler, Made};
-use crate::interpret::code::{ApplyCode, Cell, FoldCode, LocalCell, PartCode, PrimCode, ReduceCode, SelectCode, Word as Code};
+use crate::interpret::code::{
+    ApplyCode, Cell, FoldCode, LocalCell, PartCode, PrimCode, ReduceCode, SelectCode, Word as Code,
+};
 use crate::ir::{Access, Binding, Device, Elem, Fold, Local, Op, Prim, PureId, Reduce, Ty, Word};
 use crate::validate::primitive;
 
@@ -27,7 +29,9 @@ impl Compiler<'_, '_> {
             Word::Op { op: Op::Prim(p), arith, args } => self.primitive(*p, *arith, args)?,
             Word::Op { op: Op::Method(param, m), arith: _, args } => {
                 let bound = self.types.get(param.index());
-                let Some(Binding::Impl(i)) = bound else { return Err(self.malformed("an operation of an unbound type")) };
+                let Some(Binding::Impl(i)) = bound else {
+                    return Err(self.malformed("an operation of an unbound type"));
+                };
                 let method = self.all.program.impls.get(i.index()).and_then(|i| i.methods.get(*m as usize));
                 let Some(pure) = method else { return Err(self.malformed("an implementation without this operation")) };
                 self.apply(*pure, args)?
@@ -85,12 +89,18 @@ impl Compiler<'_, '_> {
     fn read_local(&mut self, local: Local, at: &[crate::ir::Ix]) -> Made<(Code, Ty)> {
         let cell = self.local_cell(local, at)?;
         let ty = self.slots[local.index()].2.clone();
-        if at.is_empty() { Ok((Code::Local(cell.slot, cell.width), ty)) } else { Ok((Code::LocalCell(Box::new(cell)), ty)) }
+        if at.is_empty() {
+            Ok((Code::Local(cell.slot, cell.width), ty))
+        } else {
+            Ok((Code::LocalCell(Box::new(cell)), ty))
+        }
     }
 
     /// A local or a cell of it.
     pub(super) fn local_cell(&mut self, local: Local, at: &[crate::ir::Ix]) -> Made<LocalCell> {
-        let Some((slot, width, _)) = self.slots.get(local.index()) else { return Err(self.malformed("a local without an entry")) };
+        let Some((slot, width, _)) = self.slots.get(local.index()) else {
+            return Err(self.malformed("a local without an entry"));
+        };
         let (slot, width) = (*slot, *width);
         let info = &self.locals[local.index()];
         if info.dims.len() != at.len() {
@@ -139,7 +149,9 @@ impl Compiler<'_, '_> {
 
     fn select(&mut self, codes: Vec<Code>, result: Ty) -> Made<(Code, Ty)> {
         let width = self.width(&result)?;
-        let Ok([cond, a, b]) = <[Code; 3]>::try_from(codes) else { return Err(self.malformed("a choice without three operands")) };
+        let Ok([cond, a, b]) = <[Code; 3]>::try_from(codes) else {
+            return Err(self.malformed("a choice without three operands"));
+        };
         let temp = self.temp(width as usize)?;
         Ok((Code::Select(Box::new(SelectCode { cond, sides: (a, b), temp, width })), result))
     }
@@ -168,7 +180,9 @@ impl Compiler<'_, '_> {
     fn part(&mut self, of: &Word, n: u32) -> Made<(Code, Ty)> {
         let (code, ty) = self.word(of)?;
         let Ty::Tuple(parts) = &ty else { return Err(self.malformed("a part of something without parts")) };
-        let Some(part) = parts.get(n as usize).cloned() else { return Err(self.malformed("a part that does not exist")) };
+        let Some(part) = parts.get(n as usize).cloned() else {
+            return Err(self.malformed("a part that does not exist"));
+        };
         let mut first = 0;
         for p in &parts[..n as usize] {
             first += self.width(p)?;
@@ -207,7 +221,8 @@ impl Compiler<'_, '_> {
             return Err(self.malformed("the terms of a reduction have different types"));
         }
         let temp = self.temp(width as usize)?;
-        let code = ReduceCode { range, shape: r.shape, operands: (a, b), temp, width, element, combine, empty, span: r.span };
+        let code =
+            ReduceCode { range, shape: r.shape, operands: (a, b), temp, width, element, combine, empty, span: r.span };
         Ok((Code::Reduce(Box::new(code)), ty))
     }
 }

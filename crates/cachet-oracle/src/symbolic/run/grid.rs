@@ -27,7 +27,10 @@ impl<'p> Machine<'p, '_> {
             };
             for other in taken.iter() {
                 if meet(&window, other) {
-                    let text = format!("two iterations of a grid share a cell of their windows {}", self.names().window(w.buffer, &w.axes));
+                    let text = format!(
+                        "two iterations of a grid share a cell of their windows {}",
+                        self.names().window(w.buffer, &w.axes)
+                    );
                     return self.fault(text, self.span);
                 }
             }

@@ -21,8 +21,12 @@ impl<'p> Machine<'p, '_> {
             match view {
                 Some(v) if v.axes.iter().all(|a| a.1 >= 0) => views.push(v),
                 _ => {
-                    let text = a.axes.as_ref().map_or(self.names().buffer(a.buffer).to_string(), |axes| self.names().window(a.buffer, axes));
-                    return self.fault(format!("`{text}` is lent to `{}` and does not lie inside", callee.name), a.span);
+                    let text = a
+                        .axes
+                        .as_ref()
+                        .map_or(self.names().buffer(a.buffer).to_string(), |axes| self.names().window(a.buffer, axes));
+                    return self
+                        .fault(format!("`{text}` is lent to `{}` and does not lie inside", callee.name), a.span);
                 }
             }
         }
@@ -36,7 +40,8 @@ impl<'p> Machine<'p, '_> {
         self.set_sizes(callee, &sizes)?;
         for g in &callee.requires {
             if !self.guard(g)? {
-                let text = format!("`{}` requires `{}`, and is called with {sizes:?}", callee.name, self.names().guard(g));
+                let text =
+                    format!("`{}` requires `{}`, and is called with {sizes:?}", callee.name, self.names().guard(g));
                 return self.fault(text, span);
             }
         }
@@ -61,11 +66,17 @@ impl<'p> Machine<'p, '_> {
             }
             if let Some(other) = (0..views.len()).find(|j| *j != i && meet(&views[i], &views[*j])) {
                 let name = |n: usize| self.names().buffer(c.args[n].buffer);
-                let text = format!("`{}` writes `{}`, which overlaps `{}` in the same call", callee.name, name(i), name(other));
+                let text = format!(
+                    "`{}` writes `{}`, which overlaps `{}` in the same call",
+                    callee.name,
+                    name(i),
+                    name(other)
+                );
                 return self.fault(text, c.args[i].span);
             }
             if !self.may_touch(&views[i], true) {
-                let text = format!("a grid iteration lends `{}` outside its windows", self.names().buffer(c.args[i].buffer));
+                let text =
+                    format!("a grid iteration lends `{}` outside its windows", self.names().buffer(c.args[i].buffer));
                 return self.fault(text, c.args[i].span);
             }
         }
@@ -80,14 +91,20 @@ impl<'p> Machine<'p, '_> {
             let lent: Vec<i64> = view.axes.iter().map(|a| a.1).collect();
             let wanted = self.extents(*p)?;
             if lent != wanted {
-                return self.fault(format!("`{}` of `{}` has extents {wanted:?} and gets {lent:?}", info.name, callee.name), arg.span);
+                return self.fault(
+                    format!("`{}` of `{}` has extents {wanted:?} and gets {lent:?}", info.name, callee.name),
+                    arg.span,
+                );
             }
             if callee.produces.contains(p) || callee.scratch.contains(p) {
                 self.forget(view);
             } else {
                 for at in points(view) {
                     if self.stores[view.store].cells[self.position(view.store, &at)].is_none() {
-                        return self.fault(format!("`{}` is lent to `{}` with {at:?} unwritten", info.name, callee.name), arg.span);
+                        return self.fault(
+                            format!("`{}` is lent to `{}` with {at:?} unwritten", info.name, callee.name),
+                            arg.span,
+                        );
                     }
                 }
             }

@@ -23,7 +23,8 @@ impl<'p> Machine<'p, '_> {
                     None => {
                         let at = self.ixs(&access.at)?;
                         let name = &self.fun().buffers[access.buffer.index()].name;
-                        let text = format!("`{}` is {name}{at:?}, and nothing was written there", self.names().access(access));
+                        let text =
+                            format!("`{}` is {name}{at:?}, and nothing was written there", self.names().access(access));
                         self.fault(text, access.span)
                     }
                 }
@@ -93,7 +94,9 @@ impl<'p> Machine<'p, '_> {
             return Err(Stop::TooBig);
         }
         let program = self.program;
-        let Some(pure) = program.pures.get(f.index()) else { return self.fault("an application of nothing", self.span) };
+        let Some(pure) = program.pures.get(f.index()) else {
+            return self.fault("an application of nothing", self.span);
+        };
         let mut locals = vec![None; pure.locals.len()];
         for (p, a) in pure.params.iter().zip(args) {
             locals[p.index()] = Some(*a);
@@ -104,7 +107,9 @@ impl<'p> Machine<'p, '_> {
     /// A word of a pure function: no buffers and no indices but literal ones.
     fn pure_word(&mut self, pure: &'p Pure, word: &'p Word, locals: &mut Vec<Option<Id>>, chain: usize) -> Ran<Id> {
         self.event()?;
-        let mut all = |m: &mut Self, ws: &'p [Word]| ws.iter().map(|w| m.pure_word(pure, w, locals, chain)).collect::<Ran<Vec<Id>>>();
+        let mut all = |m: &mut Self, ws: &'p [Word]| {
+            ws.iter().map(|w| m.pure_word(pure, w, locals, chain)).collect::<Ran<Vec<Id>>>()
+        };
         match word {
             Word::Lit(l) => Ok(self.terms.make(Term::Lit(*l))),
             Word::Local(l, _) => match locals.get(l.index()).copied().flatten() {
@@ -180,7 +185,8 @@ impl<'p> Machine<'p, '_> {
     fn halving(&mut self, r: &'p Reduce, empty: Id, mut terms: Vec<Id>) -> Ran<Id> {
         while terms.len() > 1 {
             if terms.len() % 2 == 1 {
-                return self.fault(format!("a reduction by halving has {} terms left, an odd number", terms.len()), r.span);
+                return self
+                    .fault(format!("a reduction by halving has {} terms left, an odd number", terms.len()), r.span);
             }
             let upper = terms.split_off(terms.len() / 2);
             let mut next = Vec::with_capacity(upper.len());
@@ -210,7 +216,12 @@ impl<'p> Machine<'p, '_> {
                 self.event()?;
                 match self.stores[view.store].cells[self.position(view.store, &at)] {
                     Some(id) => words.push(id),
-                    None => return self.fault(format!("`differing` reads {name}{at:?}, and nothing was written there"), self.span),
+                    None => {
+                        return self.fault(
+                            format!("`differing` reads {name}{at:?}, and nothing was written there"),
+                            self.span,
+                        );
+                    }
                 }
             }
             sides.push((words, view.axes.iter().map(|a| a.1).collect::<Vec<i64>>()));

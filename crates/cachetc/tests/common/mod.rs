@@ -1,0 +1,61 @@
+//! Running the compiler as a user does.
+
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The project's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace has a root")
+}
+
+/// The compiler with arguments, in the project's root, without colours.
+pub fn cachetc(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cachetc"))
+        .args(args)
+        .current_dir(root())
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the compiler starts")
+}
+
+/// Text of a stream.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Files of a folder with an ending, relative to the root, sorted.
+pub fn files(folder: &str, ending: &str) -> Vec<String> {
+    let mut out: Vec<String> = std::fs::read_dir(root().join(folder))
+        .expect("the folder is there")
+        .filter_map(|e| e.ok()?.file_name().into_string().ok())
+        .filter(|n| n.ends_with(ending))
+        .map(|n| format!("{folder}/{n}"))
+        .collect();
+    out.sort();
+    out
+}
+
+/// Compares with the expected text beside a file, or writes it where `CACHET_BLESS` is set.
+pub fn golden(expected: &str, actual: &str) -> Result<(), String> {
+    let path = root().join(expected);
+    if std::env::var_os("CACHET_BLESS").is_some() {
+        return std::fs::write(&path, actual).map_err(|e| format!("{expected}: {e}"));
+    }
+    let wanted = std::fs::read_to_string(&path).map_err(|e| format!("{expected}: {e}; run with CACHET_BLESS=1"))?;
+    if wanted == actual {
+        return Ok(());
+    }
+    Err(format!(
+        "{expected} differs; read the difference and bless it if it is right\n--- expected\n{wanted}\n--- actual\n{actual}"
+    ))
+}
+
+/// Whether a tool may be missing: then the test says so and is counted as skipped, unless `CACHET_REQUIRE` names it.
+pub fn skipped(tool: &str, why: &str) -> bool {
+    let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|t| t.trim() == tool), "{tool} is required and missing: {why}");
+    println!("skipped: {tool} is missing: {why}");
+    true
+}
