@@ -47,6 +47,19 @@ fn the_text_allows_nothing_that_was_not_proved() {
     assert_eq!(text, emit(&p, &[(FunId(0), vec![])], &options()).unwrap());
 }
 
+/// `fmuladd` may round once or twice, as the target likes.
+#[test]
+fn a_fused_operation_is_always_fused() {
+    let mut b = Build::new("f");
+    let n = b.size("N");
+    let o = b.buffer("out", elem(Elem::F64), vec![v(n)], Role::Mut);
+    let i = b.index("i");
+    let x = || load(o, &[v(i)]);
+    let p = program(vec![b.done(vec![each(i, to(v(n)), vec![store(o, &[v(i)], op(Prim::Fma, vec![x(), x(), x()]))])])]);
+    let ir = emit(&p, &[(FunId(0), vec![])], &options()).unwrap().ir;
+    assert!(ir.contains("@llvm.fma.f64(") && !ir.contains("fmuladd"), "{ir}");
+}
+
 #[test]
 fn without_options_no_attribute_is_said() {
     let p = program(vec![square("f")]);

@@ -530,3 +530,6 @@ impl<'a> Check<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Schedules: the function they make, and their steps with schedule functions expanded.
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::functions::callees;
 use crate::scope::{self, ItemRef};
 use cachet_core::instance::derive;
 use cachet_core::ir::{Binding, FunId, Ix};
@@ -11,8 +12,15 @@ use std::collections::BTreeMap;
 
 /// How deep calls of schedule functions may nest.
 const MAX_CALLS: usize = 64;
-/// How many steps a schedule may have once everything is expanded.
+/// How many schedules may continue one another against the order of the text.
+const MAX_CHAIN: usize = 256;
+/// How many steps and calls of schedule functions a schedule may have once everything is expanded.
 const MAX_STEPS: usize = 10_000;
+
+/// Steps of the library to come, which are written like any other.
+const LATER: &[&str] = &[
+    "strip", "parallel", "tiles", "outer_products", "first_block", "last_block", "specialise", "unroll", "chunks", "partials",
+];
 
 /// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
 pub(crate) fn reserve(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -32,6 +40,10 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
     }
     if world.refused.contains(&r) {
         return Err(Reported);
+    }
+    if chain.len() >= MAX_CHAIN {
+        let message = format!("schedules continue one another more than {MAX_CHAIN} times");
+        return Err(world.report(Diagnostic::error(codes::LIMIT, s.name.span, message)));
     }
     if let Some(d) = &s.device {
         return Err(world.report(Diagnostic::not_built(d.span, format!("schedules `on {}`", d.name))));
@@ -146,10 +158,19 @@ pub(crate) fn expand_all(world: &mut World<'_>, items: &[ItemRef]) {
         match &loaded.units[r.unit].ast.items[r.item] {
             Item::Schedule(s) if world.funs.contains_key(r) => {
                 let mut expansion =
-                    Expansion { unit: r.unit, steps: Vec::new(), callers: Vec::new(), names: BTreeMap::new() };
-                let done = expansion.steps(world, r.unit, &s.steps);
+                    Expansion { unit: r.unit, steps: Vec::new(), callers: Vec::new(), names: BTreeMap::new(), count: 0 };
                 let fun = world.funs.get(r).copied();
                 let position = world.module.scripts.iter().position(|x| Some(x.fun) == fun);
+                let calls = position.is_some_and(|i| {
+                    let of = world.module.scripts[i].of;
+                    !callees(&world.module.program.funs[of.index()]).is_empty()
+                });
+                let done = if calls {
+                    let what = format!("scheduling a function that calls others (`{}`)", s.of.name);
+                    Err(world.report(Diagnostic::not_built(s.of.span, what)))
+                } else {
+                    expansion.steps(world, r.unit, &s.steps)
+                };
                 match (done, position) {
                     (Ok(()), Some(i)) => world.module.scripts[i].steps = expansion.steps,
                     (Err(Reported), Some(i)) => {
@@ -194,6 +215,8 @@ struct Expansion {
     callers: Vec<(ItemRef, Span)>,
     /// What parameters of the schedule function at hand stand for.
     names: BTreeMap<String, StepArg>,
+    /// Steps and calls so far.
+    count: usize,
 }
 
 impl Expansion {
@@ -203,6 +226,10 @@ impl Expansion {
         for s in steps {
             if self.step(world, s).is_err() {
                 result = Err(Reported);
+                // The same function may be called again and again: its problem is told once.
+                if !self.callers.is_empty() || self.count > MAX_STEPS {
+                    break;
+                }
             }
         }
         self.unit = outer;
@@ -213,20 +240,17 @@ impl Expansion {
         let StepKind::Call { name, args } = &s.kind else {
             return Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", built_in(&s.kind)))));
         };
+        self.count += 1;
+        if self.count > MAX_STEPS {
+            let message = format!("the schedule has more than {MAX_STEPS} steps");
+            return Err(world.report(Diagnostic::error(codes::LIMIT, s.span, message)));
+        }
         let args = args.iter().map(|a| self.arg(world, a)).collect::<Done<Vec<_>>>()?;
         let found = world.scope.find(self.unit, &name.name);
         let loaded = world.loaded;
         match found.map(|r| (r, &loaded.units[r.unit].ast.items[r.item])) {
             Some((r, _)) if world.refused.contains(&r) => Err(Reported),
             Some((_, Item::StepFn(_))) => {
-                if self.steps.len() >= MAX_STEPS {
-                    let d = Diagnostic::error(
-                        codes::LIMIT,
-                        s.span,
-                        format!("the schedule has more than {MAX_STEPS} steps"),
-                    );
-                    return Err(world.report(d));
-                }
                 let callers = self.callers.iter().map(|(_, span)| *span).collect();
                 self.steps.push(StepCall { name: name.name.clone(), args, span: s.span, callers });
                 Ok(())
@@ -239,6 +263,9 @@ impl Expansion {
                     format!("`{}` is {}, not a step", name.name, world.item(r)),
                 );
                 Err(world.report(d))
+            }
+            None if LATER.contains(&name.name.as_str()) => {
+                Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", name.name))))
             }
             None => {
                 let known = self.known_steps(world);
@@ -284,9 +311,16 @@ impl Expansion {
         let mut names = BTreeMap::new();
         let fits = f.params.len() == args.len()
             && f.params.iter().zip(args).all(|(p, a)| match (p, a) {
+                // `(4 * 2)` is one size in parentheses.
+                (StepParam::Name(n), StepArg::Tuple(parts, _)) if parts.len() == 1 => {
+                    names.insert(n.name.clone(), parts[0].clone()).is_none()
+                }
                 (StepParam::Name(n), a) => names.insert(n.name.clone(), a).is_none(),
                 (StepParam::Tuple { items, .. }, StepArg::Tuple(parts, _)) if items.len() == parts.len() => {
                     items.iter().zip(parts).all(|(i, a)| names.insert(i.name.name.clone(), a).is_none())
+                }
+                (StepParam::Tuple { items, .. }, a @ (StepArg::Name { .. } | StepArg::Number(..))) if items.len() == 1 => {
+                    names.insert(items[0].name.name.clone(), a).is_none()
                 }
                 (StepParam::Tuple { .. }, _) => false,
             });

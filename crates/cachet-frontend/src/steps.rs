@@ -3,7 +3,7 @@
 mod pattern;
 
 use crate::elaborate::{Done, World};
-use crate::scope::ItemRef;
+use crate::scope::{self, ItemRef};
 use cachet_core::ir::At;
 use cachet_core::pattern::{self as core, LoopRef, MoveKind, Param, ParamKind, Params, Pat, PatIx, PatWord, StepDef};
 use cachet_source::{Diagnostic, codes};
@@ -24,6 +24,7 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     let mut places = Places::default();
     places.walk(&from, true);
     places.walk(&to, false);
+    check_names(world, s, &places)?;
     let params = s.params.iter().map(|p| match p {
         StepParam::Name(n) => Params::One(places.param(&n.name, false)),
         StepParam::Tuple { items, .. } => {
@@ -36,9 +37,76 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     Ok(())
 }
 
+/// Every name of a step means something: a parameter is used, a hole of `to` is found by `from`, and a recipe speaks of
+/// loops that are there.
+fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<()> {
+    let params: Vec<&ast::Ident> = s.params.iter().flat_map(names).collect();
+    for (i, p) in params.iter().enumerate() {
+        if params[..i].iter().any(|other| other.name == p.name) {
+            let message = format!("`{}` is a parameter already", p.name);
+            return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, p.span, message)));
+        }
+    }
+    for hole in places.put.difference(&places.held) {
+        let at = ast::Ident { name: hole.clone(), span: s.name.span };
+        let d = scope::unknown(&at, "hole", places.held.iter().map(String::as_str));
+        return Err(world.report(d.note("a hole of `to` stands for what `from` found in its place")));
+    }
+    let mut in_recipe: BTreeSet<&str> = BTreeSet::new();
+    for m in &s.relate {
+        let (buffer, loops): (Option<&ast::Ident>, Vec<&ast::SideRef>) = match &m.kind {
+            ast::MoveKind::PerCell { buffer, fold, .. } => (Some(buffer), vec![fold]),
+            ast::MoveKind::Interchange(l) | ast::MoveKind::Distribute { index: l, .. } => (None, vec![l]),
+            ast::MoveKind::Fuse(a, b) => (None, vec![a, b]),
+            _ => (None, vec![]),
+        };
+        if let Some(b) = buffer {
+            in_recipe.insert(&b.name);
+            if !params.iter().any(|p| p.name == b.name) {
+                let d = scope::unknown(b, "parameter", params.iter().map(|p| p.name.as_str()));
+                return Err(world.report(d));
+            }
+        }
+        for l in loops {
+            let (known, word) = match l.side {
+                ast::Side::S => (&places.matched, "loop of `from`"),
+                ast::Side::T => (&places.made, "loop of `to`"),
+            };
+            if !known.contains(&l.name.name) {
+                let d = scope::unknown(&l.name, word, known.iter().map(String::as_str));
+                return Err(world.report(d));
+            }
+        }
+    }
+    for p in params {
+        let used = [&places.matched, &places.made, &places.indices, &places.buffers].iter().any(|s| s.contains(&p.name));
+        if !used && !in_recipe.contains(p.name.as_str()) {
+            let message = format!("the parameter `{}` stands nowhere in the step", p.name);
+            let d = Diagnostic::error(codes::STEP_ARGUMENT, p.span, message);
+            return Err(world.report(d.help("what it is, is decided by where it stands")));
+        }
+    }
+    Ok(())
+}
+
+fn names(p: &StepParam) -> Vec<&ast::Ident> {
+    match p {
+        StepParam::Name(n) => vec![n],
+        StepParam::Tuple { items, .. } => items.iter().map(|i| &i.name).collect(),
+    }
+}
+
 /// Where names stand in a step.
 #[derive(Default)]
 struct Places {
+    /// Holes of `from`.
+    held: BTreeSet<String>,
+    /// Holes of `to`.
+    put: BTreeSet<String>,
+    /// Arrays that are named.
+    buffers: BTreeSet<String>,
+    /// Whether `from` is looked at.
+    found: bool,
     /// Loops and sums that `from` binds.
     matched: BTreeSet<String>,
     /// Loops that `to` binds.
@@ -71,17 +139,34 @@ impl Places {
         };
     }
 
+    fn hole(&mut self, name: &str) {
+        if name.starts_with('$') {
+            match self.found {
+                true => self.held.insert(name.to_string()),
+                false => self.put.insert(name.to_string()),
+            };
+        }
+    }
+
+    fn ty(&mut self, ty: Option<&core::PatTy>) {
+        if let Some(core::PatTy::Hole(name)) = ty {
+            self.hole(name);
+        }
+    }
+
     fn walk(&mut self, pats: &[Pat], matched: bool) {
+        self.found = matched;
         for p in pats {
             match p {
-                Pat::Hole(_) => {}
+                Pat::Hole(name) => self.hole(name),
                 Pat::For { var, domain, body, .. } | Pat::Grid { var, domain, body, .. } => {
                     self.bind(var, matched);
                     self.domain(domain);
                     self.walk(body, matched);
                 }
-                Pat::ForAll { vars, body, .. } => {
+                Pat::ForAll { vars, domains, body, .. } => {
                     self.bind(vars, matched);
+                    self.hole(domains);
                     self.walk(body, matched);
                 }
                 Pat::If { guard, then, els, .. } => {
@@ -89,8 +174,14 @@ impl Places {
                     self.walk(then, matched);
                     self.walk(els, matched);
                 }
-                Pat::Let { word, .. } | Pat::Var { init: word, .. } | Pat::Assign { word, .. } => {
-                    self.word(word, matched)
+                Pat::Let { local, word, .. } | Pat::Assign { local, word, .. } => {
+                    self.hole(local);
+                    self.word(word, matched);
+                }
+                Pat::Var { local, ty, init, .. } => {
+                    self.hole(local);
+                    self.ty(ty.as_ref());
+                    self.word(init, matched);
                 }
                 Pat::Store { to, word, .. } => {
                     self.cell(to);
@@ -102,7 +193,7 @@ impl Places {
 
     fn domain(&mut self, d: &core::PatDomain) {
         match d {
-            core::PatDomain::Hole(_) => {}
+            core::PatDomain::Hole(name) => self.hole(name),
             core::PatDomain::Range(a, b) => [a, b].into_iter().for_each(|i| self.ix(i)),
             core::PatDomain::Blocks(a, b, n) => [a, b, n].into_iter().for_each(|i| self.ix(i)),
         }
@@ -113,7 +204,8 @@ impl Places {
             PatIx::Name(n) => {
                 self.indices.insert(n.clone());
             }
-            PatIx::Hole(_) | PatIx::Lit(_) | PatIx::Part(..) => {}
+            PatIx::Hole(name) => self.hole(name),
+            PatIx::Lit(_) | PatIx::Part(..) => {}
             PatIx::Add(a, b)
             | PatIx::Sub(a, b)
             | PatIx::Mul(a, b)
@@ -152,20 +244,28 @@ impl Places {
 
     fn cell(&mut self, c: &core::PatCell) {
         match c {
-            core::PatCell::Hole(_, substs) => self.substs(substs),
-            core::PatCell::Named(_, at) => at.iter().for_each(|i| self.ix(i)),
+            core::PatCell::Hole(name, substs) => {
+                self.hole(name);
+                self.substs(substs);
+            }
+            core::PatCell::Named(name, at) => {
+                self.buffers.insert(name.clone());
+                at.iter().for_each(|i| self.ix(i));
+            }
         }
     }
 
     fn word(&mut self, w: &PatWord, matched: bool) {
         match w {
-            PatWord::Hole { inside, substs, .. } => {
+            PatWord::Hole { name, inside, substs } => {
+                self.hole(name);
                 if let Some(w) = inside {
                     self.word(w, matched);
                 }
                 self.substs(substs);
             }
-            PatWord::Local(_) | PatWord::Float(_) => {}
+            PatWord::Local(name) => self.hole(name),
+            PatWord::Float(_) => {}
             PatWord::Load(c) => self.cell(c),
             PatWord::Prim(_, args) => args.iter().for_each(|w| self.word(w, matched)),
             PatWord::If(g, a, b) => {
@@ -173,8 +273,10 @@ impl Places {
                 self.word(a, matched);
                 self.word(b, matched);
             }
-            PatWord::Fold { var, domain, init, body, .. } => {
+            PatWord::Fold { var, domain, acc, ty, init, body } => {
                 self.bind(var, matched);
+                self.hole(acc);
+                self.ty(ty.as_ref());
                 self.domain(domain);
                 self.word(init, matched);
                 self.word(body, matched);

@@ -72,7 +72,7 @@ fn differences_at_block_borders_are_found() {
     blocked.body =
         vec![zero, crate::samples::loops(&[(g, Domain::Blocks { lo: n(0), hi: v(m), size: 16 })], vec![guarded])];
     let (sizes, _) = find_difference(&Program::default(), &whole, &blocked, &[]).unwrap();
-    assert_eq!(sizes.iter().product::<i64>(), 1);
+    assert_eq!(sizes, [1, 0, 1]);
     // One that goes wrong only from the second block on.
     let late = Guard::Cmp(Rel::Lt, Ix::Block(g, BlockPart::Idx), n(1));
     let body = &mut blocked.body[1];
@@ -93,9 +93,7 @@ fn empty_body(f: &Fun) -> cachet_core::ir::Stmt {
     let Some(StmtKind::For { var: j, domain: dj, .. }) = body.into_iter().next().map(|s| s.kind) else {
         unreachable!()
     };
-    let (p, q) = (cachet_core::ir::Var(f.vars.len() as u32 - 1), j);
-    let _ = (p, i);
-    crate::samples::loops(&[(i, di), (q, dj)], vec![store(f.params[2], &[v(i), v(j)], lit(7.0))])
+    crate::samples::loops(&[(i, di), (j, dj)], vec![store(f.params[2], &[v(i), v(j)], lit(7.0))])
 }
 
 #[test]
@@ -282,18 +280,18 @@ fn where_the_oracle_sees_no_difference_runs_agree() {
     };
     let sizes = [2, 4, 2];
     let d = difference(&matmul(), &twice, &sizes).unwrap();
-    assert_eq!(d.t, "(a[0, 3] * b[3, 0]) + ((a[0, 2] * b[2, 0]) + ((...) + ...))".replace("(...) + ...", "... + ..."));
-    let outputs = |f: Fun| {
+    assert_eq!(d.t, "(a[0, 3] * b[3, 0]) + ((a[0, 2] * b[2, 0]) + (... + ...))");
+    let outputs = |f: Fun, seed| {
         let p = program(vec![f]);
-        let bits = |seed| fill(Elem::F32, seed, crate::hostile::Kind::Fusing, 8);
+        let bits = |half: u64| fill(Elem::F32, seed + half, crate::hostile::Kind::Fusing, 8);
         let mut args = [
-            Array::from_bits(Elem::F32, &[2, 4], bits(1)).unwrap(),
-            Array::from_bits(Elem::F32, &[4, 2], bits(2)).unwrap(),
+            Array::from_bits(Elem::F32, &[2, 4], bits(0)).unwrap(),
+            Array::from_bits(Elem::F32, &[4, 2], bits(99)).unwrap(),
             Array::new(&F32, &[2, 2]).unwrap(),
         ];
         run(&p, FunId(0), &[], &sizes, &mut args, &Options::default()).unwrap();
         args[2].bits().to_vec()
     };
-    assert_eq!(outputs(matmul()), outputs(swapped()));
-    assert_ne!(outputs(matmul()), outputs(twice));
+    assert!((0..20).all(|seed| outputs(matmul(), seed) == outputs(swapped(), seed)));
+    assert!((0..20).any(|seed| outputs(matmul(), seed) != outputs(twice.clone(), seed)));
 }

@@ -74,6 +74,12 @@ impl World<'_> {
             ExprKind::Load { mask: Some(m), .. } => Err(self.report(Diagnostic::not_built(m.span, "masks"))),
             // In an equation `a[i, k]` is an element; in a function it is read by `load`.
             ExprKind::Index { base, indices } => self.word_index(body, base, indices, e),
+            ExprKind::Apply { head, .. } if is_platform(head) => {
+                Err(self.report(Diagnostic::not_built(e.span, "numbers of the platform")))
+            }
+            ExprKind::Field { .. } if is_platform(e) => {
+                Err(self.report(Diagnostic::not_built(e.span, "numbers of the platform")))
+            }
             ExprKind::Apply { head, targs, args } => {
                 if let Some(t) = targs.first() {
                     return Err(self.report(Diagnostic::not_built(t.span, "`@` arguments of functions of words")));
@@ -799,6 +805,11 @@ pub(crate) const ELEMS: &[(&str, Elem)] = &[
     ("u8", Elem::U8),
     ("bool", Elem::Bool),
 ];
+
+/// `platform.lanes`
+pub(super) fn is_platform(e: &Expr) -> bool {
+    e.to_path().is_some_and(|p| p.parts.len() > 1 && p.parts[0].name == "platform")
+}
 
 /// The unsigned type as wide as a float.
 fn bits_of(float: Elem) -> Elem {

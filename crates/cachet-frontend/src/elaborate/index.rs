@@ -37,6 +37,10 @@ impl World<'_> {
 
     fn not_an_index(&mut self, e: &Expr) -> super::Reported {
         let d = match &e.kind {
+            ExprKind::Field { .. } if super::expr::is_platform(e) => Diagnostic::not_built(e.span, "numbers of the platform"),
+            ExprKind::Apply { head, .. } if super::expr::is_platform(head) => {
+                Diagnostic::not_built(e.span, "numbers of the platform")
+            }
             ExprKind::Float(_) => Diagnostic::error(codes::WORD_AS_INDEX, e.span, "an index is a whole number"),
             ExprKind::Load { .. } => Diagnostic::error(
                 codes::WORD_AS_INDEX,

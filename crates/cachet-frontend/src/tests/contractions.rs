@@ -148,10 +148,8 @@ fn equations_keep_the_sum_as_it_is_written() {
 #[test]
 fn a_monoid_reduces() {
     let text = again(&f32_of("c[i, j] = reduce Max f32 k. a[i, k] + b[k, j]"), "f");
-    assert!(
-        text.contains("fold k in 0 .. K from -Num.infinity () as acc'0: f32 do\n        max acc'0 (load"),
-        "{text}"
-    );
+    assert!(text.contains("fold k in 0 .. K from -Num.infinity () as acc'0: f32 do"), "{text}");
+    assert!(text.contains("max acc'0 (load a[i, k] + load b[k, j])"), "{text}");
 }
 
 #[test]

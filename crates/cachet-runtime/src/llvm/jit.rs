@@ -90,7 +90,7 @@ type PackedEntry = extern "C" fn(*const i64, *const *mut u8);
 /// A function of generated code, callable with slices.
 #[derive(Clone)]
 pub struct Kernel {
-    _session: Arc<Session>,
+    _code: Code,
     entry: PackedEntry,
     name: String,
     arity: KernelArity,
@@ -153,7 +153,7 @@ impl Jit {
         // SAFETY: by the convention in the crate's documentation, a symbol with this suffix has this type; the code
         // stays mapped while the kernel holds the session.
         let entry = unsafe { std::mem::transmute::<*const u8, PackedEntry>(address) };
-        Ok(Kernel { _session: Arc::clone(&self.session), entry, name: name.to_owned(), arity })
+        Ok(Kernel { _code: Code::Session(Arc::clone(&self.session)), entry, name: name.to_owned(), arity })
     }
 
     /// Runs `i32 name()`, a program's main function, in the strict floating-point mode, and returns its result. What
@@ -182,7 +182,33 @@ impl std::fmt::Debug for Jit {
     }
 }
 
+/// What keeps a kernel's code mapped.
+#[derive(Clone)]
+enum Code {
+    Session(#[expect(dead_code, reason = "held, not read")] Arc<Session>),
+    Library(#[expect(dead_code, reason = "held, not read")] Arc<libloading::Library>),
+}
+
 impl Kernel {
+    /// A kernel of a shared library, through its entry `name__packed`: one that was built before, or by another compiler
+    /// to stand beside ours.
+    ///
+    /// # Errors
+    /// The library cannot be loaded, or has no such entry.
+    pub fn from_library(path: &std::path::Path, name: &str, arity: KernelArity) -> Result<Kernel, ToolError> {
+        let refuse = |e: libloading::Error| {
+            ToolError::new(ToolErrorKind::Missing, format!("`{}` does not provide `{name}`", path.display()))
+                .with_detail(e.to_string())
+        };
+        // SAFETY: the library's start-up code runs; the caller names a library that was built to be called.
+        let library = unsafe { libloading::Library::new(path) }.map_err(refuse)?;
+        // SAFETY: by the convention in the crate's documentation, a symbol with this suffix has this type; the code stays
+        // mapped while the kernel holds the library.
+        let entry =
+            unsafe { library.get::<PackedEntry>(format!("{name}{PACKED}").as_bytes()) }.map(|e| *e).map_err(refuse)?;
+        Ok(Kernel { _code: Code::Library(Arc::new(library)), entry, name: name.to_owned(), arity })
+    }
+
     /// Its name, without suffix.
     pub fn name(&self) -> &str {
         &self.name
