@@ -52,6 +52,11 @@ impl Emitter {
         name
     }
 
+    /// How many lines there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
     /// A stack slot of an LLVM type; its address.
     pub(crate) fn slot(&mut self, ty: impl Display) -> String {
         let name = self.fresh('s');

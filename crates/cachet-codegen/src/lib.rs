@@ -8,8 +8,9 @@
 //! - `void NAME(i64 size, .., ptr buffer, ..)`, and `void NAME__packed(ptr sizes, ptr buffers)` for uniform calls;
 //! - a buffer is row-major; an element is its LLVM type (`bool` a byte that is 0 or 1), a tuple a struct laid out as C
 //!   would;
-//! - of the C library it needs `aligned_alloc`, `free` and `abort` where memory is allocated, and `printf`, `snprintf`,
-//!   `strtod`, `strchr`, `atoi` and `fflush` where something is printed.
+//! - of the C library it needs `aligned_alloc`, `free`, `fflush`, `perror` and `exit` where memory is allocated, and
+//!   `printf`, `snprintf`, `strtod`, `strchr`, `atoi` and `fflush` where something is printed;
+//! - where there is no memory, it writes why to standard error and ends the process with status 2.
 //!
 //! The program has passed `cachet_core::validate`; what is valid and has no native code is refused.
 
@@ -63,13 +64,27 @@ pub struct Text {
     pub entries: Vec<Entry>,
 }
 
+/// What may become code: a program whose functions the checker has accepted. Whoever makes one says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a>(&'a Program);
+
+impl<'a> From<&'a Program> for Input<'a> {
+    fn from(program: &'a Program) -> Input<'a> {
+        Input(program)
+    }
+}
+
 /// Functions at implementations, with everything they call.
-pub fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &Options) -> Result<Text, Diagnostic> {
-    module::emit(program, funs, options)
+pub fn emit<'a>(
+    program: impl Into<Input<'a>>,
+    funs: &[(FunId, Vec<Binding>)],
+    options: &Options,
+) -> Result<Text, Diagnostic> {
+    module::emit(program.into().0, funs, options)
 }
 
 /// A program: C's `i32 @main()`, which runs a function without parameters and returns 0, or 1 where its output could
 /// not be written.
-pub fn emit_main(program: &Program, main: FunId, options: &Options) -> Result<Text, Diagnostic> {
-    module::emit_main(program, main, options)
+pub fn emit_main<'a>(program: impl Into<Input<'a>>, main: FunId, options: &Options) -> Result<Text, Diagnostic> {
+    module::emit_main(program.into().0, main, options)
 }

@@ -110,21 +110,47 @@ impl Lower<'_, '_> {
             return Err(self.ill_formed("an allocation of nothing"));
         };
         let memory = self.memory(b, String::new())?;
-        let count = memory.extents.iter().fold(String::from("1"), |product, n| self.scale(&product, n));
+        let count = self.count(&memory.extents);
         let base = self.heap(&info.elem, &count);
         self.buffers[b.index()] = Some(Memory { base: base.clone(), ..memory });
         Ok(base)
     }
 
+    /// How many elements an array of these extents has.
+    pub(crate) fn count(&mut self, extents: &[String]) -> String {
+        extents.iter().fold(String::from("1"), |product, n| self.product(&product, n))
+    }
+
+    /// A product of which nothing is proved but that both numbers are not negative.
+    fn product(&mut self, a: &str, b: &str) -> String {
+        match (a, b) {
+            ("1", b) => b.into(),
+            (a, "1") => a.into(),
+            (a, b) => {
+                self.module.needs(Support::Product);
+                self.em.def(format_args!("call i64 @{}(i64 {a}, i64 {b})", Support::Product.symbol()))
+            }
+        }
+    }
+
     /// So many elements of the heap, aligned to 64 bytes.
     pub(crate) fn heap(&mut self, elem: &Ty, count: &str) -> String {
         self.module.needs(Support::Allocate);
-        let bytes = self.scale(count, &size_align(elem).0.to_string());
-        self.em.def(format_args!("call noalias align 64 ptr @cachet_allocate(i64 {bytes})"))
+        let bytes = self.product(count, &size_align(elem).0.to_string());
+        self.em.def(format_args!("call noalias align 64 ptr @{}(i64 {bytes})", Support::Allocate.symbol()))
     }
 
     pub(crate) fn release(&mut self, base: &str) {
         self.em.line(format_args!("call void @free(ptr {base})"));
+    }
+
+    /// Takes so many elements of what the function may have on the stack, where that much is left.
+    pub(crate) fn take_stack(&mut self, ty: &Ty, count: i64) -> bool {
+        let left = self.stack - i128::from(count) * i128::from(size_align(ty).0);
+        if left >= 0 {
+            self.stack = left;
+        }
+        left >= 0
     }
 
     /// Stack slots for a local, one per leaf, each with all its cells set to `init`.
@@ -134,11 +160,9 @@ impl Lower<'_, '_> {
         };
         let dims = info.dims.clone();
         let cells = dims.iter().try_fold(1i64, |n, d| n.checked_mul(*d));
-        let bytes = cells.map(|n| i128::from(n) * i128::from(size_align(&init.ty).0));
-        let (Some(cells), Some(left)) = (cells, bytes.map(|b| self.stack - b).filter(|left| *left >= 0)) else {
+        let Some(cells) = cells.filter(|n| self.take_stack(&init.ty, *n)) else {
             return Err(self.not_built(format!("local arrays as large as `{}` with those beside it", info.name)));
         };
-        self.stack = left;
         let elems = leaves(&init.ty);
         let array = !dims.is_empty();
         let slots: Vec<String> = elems

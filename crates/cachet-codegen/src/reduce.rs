@@ -60,7 +60,7 @@ impl Lower<'_, '_> {
             Domain::Range { lo: cachet_core::ir::Ix::Lit(a), hi: cachet_core::ir::Ix::Lit(b) } => b.checked_sub(*a),
             Domain::Range { .. } | Domain::Blocks { .. } => None,
         };
-        let on_stack = literal.filter(|n| (0..=MAX_ON_STACK).contains(n));
+        let on_stack = literal.filter(|n| (0..=MAX_ON_STACK).contains(n) && self.take_stack(&empty.ty, *n));
         let base = match on_stack {
             Some(n) => self.em.slot(format_args!("[{n} x {}]", in_memory(&empty.ty))),
             None => self.heap(&empty.ty, &count),
@@ -116,6 +116,9 @@ impl Lower<'_, '_> {
         }
         let terms = self.terms(reduce)?;
         let empty = self.word(&reduce.empty)?;
+        if !self.take_stack(&empty.ty, lanes.into()) {
+            return Err(self.not_built("reductions in lanes that take this much of the stack"));
+        }
         let base = self.em.slot(format_args!("[{lanes} x {}]", in_memory(&empty.ty)));
         let width = lanes.to_string();
         let chains = Memory { base, elem: empty.ty.clone(), extents: vec![width.clone()] };

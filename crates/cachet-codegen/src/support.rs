@@ -11,6 +11,8 @@ use std::fmt::Write;
 pub(crate) enum Support {
     /// Memory, or the end of the program.
     Allocate,
+    /// A product that stops at the largest array.
+    Product,
     /// Prints an `f64`.
     PrintFloat,
     /// Prints an `i64`.
@@ -28,6 +30,7 @@ impl Support {
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Support::Allocate => "cachet_allocate",
+            Support::Product => "cachet_product",
             Support::PrintFloat => "cachet_print_float",
             Support::PrintSigned => "cachet_print_signed",
             Support::PrintUnsigned => "cachet_print_unsigned",
@@ -40,6 +43,7 @@ impl Support {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Support::Allocate => ALLOCATE,
+            Support::Product => PRODUCT,
             Support::PrintFloat => PRINT_FLOAT,
             Support::PrintSigned => PRINT_SIGNED,
             Support::PrintUnsigned => PRINT_UNSIGNED,
@@ -54,8 +58,11 @@ impl Support {
             Support::Allocate => &[
                 "declare noalias ptr @aligned_alloc(i64, i64) nounwind",
                 "declare void @free(ptr) nounwind",
-                "declare void @abort() noreturn nounwind",
+                "declare i32 @fflush(ptr) nounwind",
+                "declare void @perror(ptr) nounwind",
+                "declare void @exit(i32) noreturn nounwind",
             ],
+            Support::Product => &[],
             Support::PrintFloat => &[
                 "declare i32 @printf(ptr, ...) nounwind",
                 "declare i32 @snprintf(ptr, i64, ptr, ...) nounwind",
@@ -98,19 +105,40 @@ entry:
     )
 }
 
-/// `aligned_alloc` wants a size that is a multiple of the alignment, and may return null for 0.
-const ALLOCATE: &str = "define internal noalias ptr @cachet_allocate(i64 %bytes) #0 {
+/// `aligned_alloc` wants a size that is a multiple of the alignment, and may return null for 0. What is
+/// larger than the largest array is asked for as what no C library has. Where there is no memory, what was printed is
+/// written out and the program ends with C's own message and status 2.
+const ALLOCATE: &str = "@cachet_text_memory = private unnamed_addr constant [22 x i8] c\"cachet: an allocation\\00\"
+define internal noalias ptr @cachet_allocate(i64 %bytes) noinline #0 {
 entry:
   %more = add nuw nsw i64 %bytes, 64
-  %size = and i64 %more, -64
+  %rounded = and i64 %more, -64
+  %possible = icmp ult i64 %bytes, 140737488355328
+  %size = select i1 %possible, i64 %rounded, i64 -64
   %at = call noalias align 64 ptr @aligned_alloc(i64 64, i64 %size)
   %none = icmp eq ptr %at, null
   br i1 %none, label %fail, label %done
 fail:
-  call void @abort()
+  %r = call i32 @fflush(ptr null)
+  call void @perror(ptr @cachet_text_memory)
+  call void @exit(i32 2)
   unreachable
 done:
   ret ptr %at
+}
+
+";
+
+/// Extents of an array may be as large as 2^40 each where another is 0: only the whole product says how large it is.
+/// From 2^47 on, which no array reaches, it stays there.
+const PRODUCT: &str = "define internal i64 @cachet_product(i64 %a, i64 %b) #0 {
+entry:
+  %both = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %a, i64 %b)
+  %low = extractvalue { i64, i1 } %both, 0
+  %over = extractvalue { i64, i1 } %both, 1
+  %least = call i64 @llvm.umin.i64(i64 %low, i64 140737488355328)
+  %product = select i1 %over, i64 140737488355328, i64 %least
+  ret i64 %product
 }
 
 ";

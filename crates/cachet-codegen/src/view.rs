@@ -23,8 +23,12 @@ impl Lower<'_, '_> {
                 .help("lend whole rows, or copy the part into an array of its own"));
         }
         let starts = axes.iter().map(|(start, _)| self.ix(start)).collect::<Outcome<Vec<_>>>()?;
-        let first = self.row_major(&starts, &memory.extents);
-        // Not `inbounds`: an empty part may start anywhere.
+        // Neither `nsw` nor `inbounds`: where the part is empty, nothing is said of where it would start.
+        let mut first = String::from("0");
+        for (start, extent) in starts.iter().zip(&memory.extents) {
+            let rows = self.em.def(format_args!("mul i64 {first}, {extent}"));
+            first = self.em.def(format_args!("add i64 {rows}, {start}"));
+        }
         let ty = crate::types::in_memory(&memory.elem);
         Ok(self.em.def(format_args!("getelementptr {ty}, ptr {}, i64 {first}", memory.base)))
     }

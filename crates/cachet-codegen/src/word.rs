@@ -7,6 +7,9 @@ use cachet_source::{Diagnostic, codes};
 
 /// How deep applications of pure functions may nest.
 const MAX_APPLIED: usize = 128;
+/// How many lines the text of a function may have before another application is written out in full: functions that
+/// apply others twice each would double it at every level.
+const MAX_LINES: usize = 1_000_000;
 
 impl Lower<'_, '_> {
     pub(crate) fn word(&mut self, word: &Word) -> Outcome<Value> {
@@ -81,6 +84,9 @@ impl Lower<'_, '_> {
         if self.applied == MAX_APPLIED {
             return Err(self.not_built(format!("pure functions nested as deep as `{}`", pure.name)));
         }
+        if self.em.len() > MAX_LINES {
+            return Err(self.not_built(format!("native code as large as that of `{}`", self.fun.name)));
+        }
         let mut own = vec![None; pure.locals.len()];
         for (param, arg) in pure.params.iter().zip(args) {
             match own.get_mut(param.index()) {
@@ -130,7 +136,7 @@ impl Lower<'_, '_> {
     /// How many elements of two buffers of one shape differ: one after another, whatever their shape.
     fn differing(&mut self, a: Buffer, b: Buffer) -> Outcome<Value> {
         let (a, b) = (self.buffer(a)?.clone(), self.buffer(b)?.clone());
-        let count = a.extents.iter().fold(String::from("1"), |product, n| self.scale(&product, n));
+        let count = self.count(&a.extents);
         let carried = [("i64", String::from("0"))];
         let names = self.range("0", &count, 1, &carried, &mut |this, i, names| {
             let (x, y) = (this.offset(&a, &a.base, i), this.offset(&b, &b.base, i));

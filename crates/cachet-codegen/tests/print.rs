@@ -4,10 +4,10 @@
 mod common;
 
 use cachet_codegen::emit_main;
-use cachet_core::ir::{Elem, FunId, Prim, Program, StmtKind, Word};
+use cachet_core::ir::{Elem, FunId, Prim, Program, Role, StmtKind, Word};
 use cachet_core::print::print_float;
 use cachet_runtime::{OptLevel, link_executable, write_file};
-use common::{Build, Random, bits, op, program, stmt};
+use common::{Build, Random, bits, each, elem, lit, load, op, program, stmt, store, to, v};
 use std::process::Command;
 
 /// Set for the process that runs the program and prints.
@@ -36,24 +36,30 @@ fn doubles() -> Vec<f64> {
         1.751874327659607,
     ];
     all.extend((-320..309).map(|e| format!("1e{e}").parse::<f64>().unwrap()));
-    all.extend((-1074..1024).step_by(5).map(|e| 2f64.powi(e)));
+    all.extend((-1074..1024).map(|e| 2f64.powi(e)));
     let mut random = Random(11);
-    while all.len() < 2000 {
+    while all.len() < 6000 {
         let r = random.next();
-        all.push(match r & 3 {
+        all.push(match r & 7 {
             0 => f64::from_bits(random.next()),
             1 => f64::from(random.float(false) as f32),
             2 => (random.next() % 100_000) as f64 / 10f64.powi((r >> 8 & 15) as i32),
-            _ => -((random.next() >> (r >> 8 & 63)) as f64),
+            3 => -((random.next() >> (r >> 8 & 63)) as f64),
+            // Subnormals, of every size.
+            4 => f64::from_bits(random.next() >> (12 + (r >> 8) % 52)),
+            // Whole numbers where the exponent begins, and beyond 2^53 those that are far from a short decimal.
+            5 => (10u64.pow(15 + (r >> 8) as u32 % 3) as i64 + (r >> 16 & 0x3FF) as i64 - 512) as f64,
+            6 => (1_000_000_000_000_000 + random.next() % 99_000_000_000_000_000) as f64,
+            // Neighbours of powers of two.
+            _ => f64::from_bits((((r >> 8) % 0x7FF) << 52).wrapping_add((r >> 32) % 5).wrapping_sub(2) & (u64::MAX >> 1)),
         });
     }
     all
 }
 
-/// The words to print and the lines they are.
+/// Single words to print, and the lines they are.
 fn lines() -> Vec<(Word, String)> {
-    let mut out: Vec<(Word, String)> =
-        doubles().into_iter().map(|x| (bits(Elem::F64, x.to_bits()), print_float(x))).collect();
+    let mut out: Vec<(Word, String)> = Vec::new();
     for word in [0x3FE0_3D6Bu32, 0x3F80_0001, 1, 0x7F7F_FFFF, 0x8000_0000, 0x7FC0_0000] {
         out.push((bits(Elem::F32, word.into()), print_float(f32::from_bits(word).into())));
     }
@@ -75,18 +81,32 @@ fn lines() -> Vec<(Word, String)> {
     out
 }
 
+/// Prints the single words, a sum, and all the doubles; these are in an array that a loop prints.
 fn printing() -> Program {
     let print = |w: Word| stmt(StmtKind::Print(w));
     let begin = print(bits(Elem::I64, -123_454_321i64 as u64));
     // Through an operation, so that not all of it is known to the compiler's front.
     let sum = op(Prim::Add, vec![bits(Elem::I32, 20), bits(Elem::I32, 22)]);
-    let body = std::iter::once(begin).chain(lines().into_iter().map(|(w, _)| print(w))).chain([print(sum)]).collect();
-    program(vec![Build::new("main").done(body)])
+    let mut b = Build::new("main");
+    let all = doubles();
+    let x = b.buffer("x", elem(Elem::F64), vec![lit(all.len() as i64)], Role::Alloc);
+    let i = b.index("i");
+    let mut body: Vec<_> = std::iter::once(begin).chain(lines().into_iter().map(|(w, _)| print(w))).collect();
+    body.push(print(sum));
+    body.push(stmt(StmtKind::Alloc(x)));
+    let cells = all.iter().enumerate();
+    body.extend(cells.map(|(n, d)| store(x, &[lit(n as i64)], bits(Elem::F64, d.to_bits()))));
+    body.push(each(i, to(lit(all.len() as i64)), vec![print(load(x, &[v(i)]))]));
+    program(vec![b.done(body)])
 }
 
 fn wanted() -> String {
     let mut out: String = lines().into_iter().map(|(_, line)| line + "\n").collect();
     out.push_str("42\n");
+    for d in doubles() {
+        out.push_str(&print_float(d));
+        out.push('\n');
+    }
     out
 }
 
@@ -97,6 +117,11 @@ fn check(printed: &[u8]) {
         assert_eq!(got, line, "line {i}");
     }
     assert!(after.starts_with(&wanted()), "{after}");
+    // What is printed is the number, whoever defines the digits.
+    for (d, line) in doubles().into_iter().zip(after.lines().skip(lines().len() + 1)) {
+        let back: f64 = line.parse().unwrap();
+        assert!(back.to_bits() == d.to_bits() || back.is_nan() && d.is_nan(), "{d:e} is printed as {line}");
+    }
 }
 
 /// The JIT prints to this process's standard output, so a process of its own runs it.

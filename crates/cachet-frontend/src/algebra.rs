@@ -31,6 +31,9 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
 }
 
 fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> {
+    if world.interfaces.contains_key(&r) {
+        return Ok(());
+    }
     if let Some(p) = i.tparams.first() {
         return Err(world.report(Diagnostic::not_built(p.span, "interfaces with parameters")));
     }
@@ -85,6 +88,15 @@ fn law(world: &mut World<'_>, l: &ast::Law, methods: &[(String, u32)], interface
 
 fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> {
     let found = world.scope.find(r.unit, &i.interface.name);
+    let loaded = world.loaded;
+    if let Some(f) = found
+        && !world.refused.contains(&f)
+        && let Item::Interface(needed) = &loaded.units[f.unit].ast.items[f.item]
+        && interface(world, f, needed).is_err()
+    {
+        // The interface may stand after what implements it.
+        world.refused.insert(f);
+    }
     let Some(interface) = found.and_then(|f| world.interfaces.get(&f)).copied() else {
         if found.is_some_and(|f| world.refused.contains(&f)) {
             return Err(Reported);

@@ -192,8 +192,8 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
     for (unit, u) in loaded.units.iter().enumerate() {
         for (item, i) in u.ast.items.iter().enumerate() {
             let r = ItemRef { unit, item };
-            // An item in which something was dropped is incomplete; the parser has said why.
-            if u.ast.is_broken(i.span()) {
+            // An item in which something was dropped is incomplete, and a second definition means nothing; both have been said.
+            if u.ast.is_broken(i.span()) || scope.repeated.contains(&r) {
                 world.refused.insert(r);
             } else {
                 items.push(r);

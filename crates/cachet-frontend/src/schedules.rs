@@ -19,7 +19,16 @@ const MAX_STEPS: usize = 10_000;
 
 /// Steps of the library to come, which are written like any other.
 const LATER: &[&str] = &[
-    "strip", "parallel", "tiles", "outer_products", "first_block", "last_block", "specialise", "unroll", "chunks", "partials",
+    "strip",
+    "parallel",
+    "tiles",
+    "outer_products",
+    "first_block",
+    "last_block",
+    "specialise",
+    "unroll",
+    "chunks",
+    "partials",
 ];
 
 /// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
@@ -157,8 +166,13 @@ pub(crate) fn expand_all(world: &mut World<'_>, items: &[ItemRef]) {
         let loaded = world.loaded;
         match &loaded.units[r.unit].ast.items[r.item] {
             Item::Schedule(s) if world.funs.contains_key(r) => {
-                let mut expansion =
-                    Expansion { unit: r.unit, steps: Vec::new(), callers: Vec::new(), names: BTreeMap::new(), count: 0 };
+                let mut expansion = Expansion {
+                    unit: r.unit,
+                    steps: Vec::new(),
+                    callers: Vec::new(),
+                    names: BTreeMap::new(),
+                    count: 0,
+                };
                 let fun = world.funs.get(r).copied();
                 let position = world.module.scripts.iter().position(|x| Some(x.fun) == fun);
                 let calls = position.is_some_and(|i| {
@@ -319,7 +333,9 @@ impl Expansion {
                 (StepParam::Tuple { items, .. }, StepArg::Tuple(parts, _)) if items.len() == parts.len() => {
                     items.iter().zip(parts).all(|(i, a)| names.insert(i.name.name.clone(), a).is_none())
                 }
-                (StepParam::Tuple { items, .. }, a @ (StepArg::Name { .. } | StepArg::Number(..))) if items.len() == 1 => {
+                (StepParam::Tuple { items, .. }, a @ (StepArg::Name { .. } | StepArg::Number(..)))
+                    if items.len() == 1 =>
+                {
                     names.insert(items[0].name.name.clone(), a).is_none()
                 }
                 (StepParam::Tuple { .. }, _) => false,

@@ -1,9 +1,10 @@
 //! Which name means what: a file sees its own items and those of the files it imports, not further.
 
 use crate::imports::Loaded;
+pub(crate) use cachet_source::nearest;
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{Ident, Item};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An item: the file's position and the item's in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -15,10 +16,9 @@ pub(crate) struct ItemRef {
 /// What each file sees.
 pub(crate) struct Scope {
     visible: Vec<BTreeMap<String, ItemRef>>,
+    /// Second definitions of a name in one file.
+    pub repeated: BTreeSet<ItemRef>,
 }
-
-/// Names within this edit distance are suggested.
-const NEAR: usize = 3;
 
 impl Scope {
     /// Reports clashes: within a file, and between a file and what it imports. Steps of one name in one library module
@@ -27,6 +27,7 @@ impl Scope {
         let own: Vec<Vec<(String, Span, ItemRef, bool)>> =
             (0..loaded.units.len()).map(|u| names_of(loaded, u)).collect();
         let mut visible = Vec::new();
+        let mut repeated = BTreeSet::new();
         for (u, unit) in loaded.units.iter().enumerate() {
             let mut seen: BTreeMap<String, (Span, ItemRef, bool)> = BTreeMap::new();
             let all = own[u].iter().chain(unit.imports.iter().flat_map(|i| &own[*i]));
@@ -37,7 +38,10 @@ impl Scope {
                     }
                     Some((_, other, true)) if *step && other.unit == item.unit => {}
                     Some((_, other, _)) if other == item => {}
-                    Some((other, ..)) => {
+                    Some((other, first, _)) => {
+                        if item.unit == u && first.unit == u {
+                            repeated.insert(*item);
+                        }
                         let (here, there) = if item.unit == u { (*span, *other) } else { (*other, *span) };
                         out.push(
                             Diagnostic::error(codes::DUPLICATE_NAME, here, format!("`{name}` is defined twice"))
@@ -48,7 +52,7 @@ impl Scope {
             }
             visible.push(seen.into_iter().map(|(n, (_, i, _))| (n, i)).collect());
         }
-        Scope { visible }
+        Scope { visible, repeated }
     }
 
     /// What a name means in a file.
@@ -78,13 +82,4 @@ pub(crate) fn unknown<'a>(name: &Ident, what: &str, known: impl Iterator<Item = 
         Some(near) => d.help(format!("did you mean `{near}`?")),
         None => d,
     }
-}
-
-/// The known name that is nearest to one that is not.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    known
-        .map(|k| (strsim::damerau_levenshtein(name, k), k))
-        .filter(|(d, k)| *d < NEAR && *d < k.len().max(2))
-        .min()
-        .map(|(_, k)| k.to_string())
 }

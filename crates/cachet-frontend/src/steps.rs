@@ -52,7 +52,6 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
         let d = scope::unknown(&at, "hole", places.held.iter().map(String::as_str));
         return Err(world.report(d.note("a hole of `to` stands for what `from` found in its place")));
     }
-    let mut in_recipe: BTreeSet<&str> = BTreeSet::new();
     for m in &s.relate {
         let (buffer, loops): (Option<&ast::Ident>, Vec<&ast::SideRef>) = match &m.kind {
             ast::MoveKind::PerCell { buffer, fold, .. } => (Some(buffer), vec![fold]),
@@ -61,7 +60,6 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
             _ => (None, vec![]),
         };
         if let Some(b) = buffer {
-            in_recipe.insert(&b.name);
             if !params.iter().any(|p| p.name == b.name) {
                 let d = scope::unknown(b, "parameter", params.iter().map(|p| p.name.as_str()));
                 return Err(world.report(d));
@@ -76,14 +74,6 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
                 let d = scope::unknown(&l.name, word, known.iter().map(String::as_str));
                 return Err(world.report(d));
             }
-        }
-    }
-    for p in params {
-        let used = [&places.matched, &places.made, &places.indices, &places.buffers].iter().any(|s| s.contains(&p.name));
-        if !used && !in_recipe.contains(p.name.as_str()) {
-            let message = format!("the parameter `{}` stands nowhere in the step", p.name);
-            let d = Diagnostic::error(codes::STEP_ARGUMENT, p.span, message);
-            return Err(world.report(d.help("what it is, is decided by where it stands")));
         }
     }
     Ok(())

@@ -7,20 +7,12 @@ use cachet_core::ir::{Fun, VarKind};
 use cachet_core::pattern::StepDef;
 use cachet_core::rewrite::Live;
 use cachet_core::script::StepCall;
-use cachet_source::{Diagnostic, Span, codes};
+use cachet_source::{Diagnostic, Span, codes, nearest};
 use std::collections::BTreeSet;
-
-/// Names that are nearly the one meant are suggested below this edit distance.
-const NEAR: usize = 3;
 
 /// Adds the calls of schedule functions that lead to a step.
 pub fn with_callers(d: Diagnostic, call: &StepCall) -> Diagnostic {
     call.callers.iter().rev().fold(d, |d, c| d.also(*c, "called from here"))
-}
-
-/// The name in `known` that is nearest to `name`.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known.map(|k| (strsim::damerau_levenshtein(name, k), k)).filter(|(d, _)| *d < NEAR).min().map(|(_, k)| k)
 }
 
 /// No step of that name.

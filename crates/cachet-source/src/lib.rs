@@ -6,7 +6,9 @@
 mod diagnostic;
 mod file;
 mod registry;
+mod suggest;
 
 pub use diagnostic::{Counterexample, Diagnostic, Kind, Label, Replay};
 pub use file::{File, FileId, LineCol, Sources, Span};
 pub use registry::{Code, CodeInfo, all_codes, codes};
+pub use suggest::nearest;

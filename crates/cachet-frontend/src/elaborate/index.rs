@@ -2,7 +2,7 @@
 
 use super::{Body, Done, Meaning, World};
 use crate::scope;
-use cachet_core::ir::{BlockPart, Domain, Guard, Ix, Rel, Var, VarKind};
+use cachet_core::ir::{BlockPart, Domain, Guard, Ix, MAX_DIM, Rel, Var, VarKind};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{self, BinaryOp, DomainKind, Expr, ExprKind, Ident, Index, UnaryOp};
 
@@ -10,7 +10,10 @@ impl World<'_> {
     /// An index.
     pub(crate) fn ix(&mut self, body: &Body, e: &Expr) -> Done<Ix> {
         match &e.kind {
-            ExprKind::Int(n) => i64::try_from(*n).map(Ix::Lit).map_err(|_| self.too_large(e)),
+            ExprKind::Int(n) => match i64::try_from(*n) {
+                Ok(n) if n.abs() <= MAX_DIM => Ok(Ix::Lit(n)),
+                _ => Err(self.too_large(e)),
+            },
             ExprKind::Name(name) => self.ix_name(body, name),
             ExprKind::Unary { op: UnaryOp::Neg, operand } => {
                 let x = self.ix(body, operand)?;
@@ -37,7 +40,9 @@ impl World<'_> {
 
     fn not_an_index(&mut self, e: &Expr) -> super::Reported {
         let d = match &e.kind {
-            ExprKind::Field { .. } if super::expr::is_platform(e) => Diagnostic::not_built(e.span, "numbers of the platform"),
+            ExprKind::Field { .. } if super::expr::is_platform(e) => {
+                Diagnostic::not_built(e.span, "numbers of the platform")
+            }
             ExprKind::Apply { head, .. } if super::expr::is_platform(head) => {
                 Diagnostic::not_built(e.span, "numbers of the platform")
             }
@@ -102,8 +107,11 @@ impl World<'_> {
                 BinaryOp::Rem if *y > 0 => Some(x.rem_euclid(*y)),
                 _ => None,
             };
-            if let Some(n) = folded {
-                return Ok(Ix::Lit(n));
+            let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && *y <= 0;
+            match folded {
+                Some(n) if n.abs() <= MAX_DIM => return Ok(Ix::Lit(n)),
+                _ if divides => {}
+                _ => return Err(self.too_large(e)),
             }
         }
         match (op, a, b) {

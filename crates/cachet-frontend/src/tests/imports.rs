@@ -65,7 +65,9 @@ fn circles_are_refused_with_their_files() {
 
 #[test]
 fn what_is_not_there_is_said() {
-    assert!(only("import \"cachet:monoids\"\n").0.starts_with("import-missing: the library has no module `cachet:monoids`"));
+    assert!(
+        only("import \"cachet:monoids\"\n").0.starts_with("import-missing: the library has no module `cachet:monoids`")
+    );
     let (module, diagnostics, _) = load_files("no.cachet", &Memory::default());
     assert!(module.is_none());
     assert_eq!(lines(&diagnostics), ["file: cannot read `no.cachet`: there is no such file"]);
@@ -78,7 +80,8 @@ fn two_definitions_of_a_name_show_both_places() {
     assert_eq!(lines(&diagnostics), ["duplicate-name: `fill` is defined twice"]);
     assert_eq!(diagnostics[0].labels.len(), 2);
     assert!(module.program.funs.len() <= 1, "only the first is kept");
-    let files = Memory::default().with("d/a.cachet", &format!("import \"b.cachet\"\n\n{FILL}")).with("d/b.cachet", FILL);
+    let files =
+        Memory::default().with("d/a.cachet", &format!("import \"b.cachet\"\n\n{FILL}")).with("d/b.cachet", FILL);
     let (_, diagnostics, _) = load_files("d/a.cachet", &files);
     assert_eq!(lines(&diagnostics), ["duplicate-name: `fill` is defined twice"]);
     let places: Vec<u32> = diagnostics[0].labels.iter().map(|l| l.span.file.0).collect();
@@ -128,8 +131,12 @@ interface Group where
 fn implementations_are_complete_and_typed() {
     let interface = "interface Group where\n  const Value: Type\n  fn unit () -> Value\n  fn join a b -> Value\n\n";
     let with = |members: &str| only(&format!("{interface}impl Group for Plus f32 where\n{members}")).0;
-    assert!(with("  const Value = f32\n  fn unit () = 0.0\n").starts_with("binding: `Plus f32` does not define `join`"));
-    assert!(with("  fn unit () = 0.0\n  fn join a b = a\n").starts_with("binding: `Plus f32` does not say what `Value` is"));
+    assert!(
+        with("  const Value = f32\n  fn unit () = 0.0\n").starts_with("binding: `Plus f32` does not define `join`")
+    );
+    assert!(
+        with("  fn unit () = 0.0\n  fn join a b = a\n").starts_with("binding: `Plus f32` does not say what `Value` is")
+    );
     assert!(with("  const Value = f32\n  fn unit () = 0.0\n  fn join a = a\n").starts_with("arity:"));
     assert!(with("  const Value = f32\n  fn unit () = 0\n  fn join a b = a\n").starts_with("literal:"));
     let law = with("  const Value = f32\n  fn unit () = 0.0\n  fn join a b = a\n  law jion associative over reals\n");

@@ -333,7 +333,12 @@ impl Parser<'_> {
         match value {
             Ok(value) if value < 1 << 63 => Ok(value),
             _ => {
-                let report = self.error(codes::LIMIT, format!("`{}` is not below 2^63", digits.name));
+                let named = if digits.name.len() <= 40 {
+                    format!("`{}`", digits.name)
+                } else {
+                    format!("a literal of {} digits", text.len())
+                };
+                let report = self.error(codes::LIMIT, format!("{named} is not below 2^63"));
                 let report = cachet_source::Diagnostic { labels: Vec::new(), ..report }.at(digits.span, "");
                 Err(self.report(report))
             }
