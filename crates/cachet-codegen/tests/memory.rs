@@ -6,7 +6,9 @@ mod common;
 use cachet_codegen::emit_main;
 use cachet_core::ir::{At, Call, Elem, FunId, Ix, Program, Role, StmtKind, View, Word};
 use cachet_runtime::{OptLevel, link_executable, write_file};
-use common::{Build, bits, bx, each, elem, i64s, lit, load, native, number, program, reads, stmt, store, to, v, writes};
+use common::{
+    Build, bits, bx, each, elem, i64s, lit, load, native, number, program, reads, stmt, store, to, v, writes,
+};
 use std::process::Command;
 
 const HUGE: usize = 1 << 40;
@@ -33,7 +35,8 @@ fn arrays_without_elements_may_have_huge_extents() {
     let one = b.buffer("one", elem(Elem::I64), vec![lit(1)], Role::Alloc);
     let t = b.buffer("t", elem(Elem::F32), extents(), Role::Alloc);
     let last = Ix::Sub(bx(v(m)), bx(lit(1)));
-    let part = View { buffer: x, axes: Some(vec![(last, lit(1)), (lit(0), v(n)), (lit(0), v(k))]), span: At::default() };
+    let part =
+        View { buffer: x, axes: Some(vec![(last, lit(1)), (lit(0), v(n)), (lit(0), v(k))]), span: At::default() };
     let whole = |buffer| View { buffer, axes: None, span: At::default() };
     let row = b.buffer("row", elem(Elem::F32), vec![lit(1), v(n), v(k)], Role::Alloc);
     let mut inner = Build::new("plane");

@@ -5,8 +5,8 @@ mod common;
 
 use cachet_codegen::{Options, emit, emit_main};
 use cachet_core::ir::{
-    At, Buffer, Call, Device, DeviceInfo, Domain, Elem, Fun, FunId, Grid, Layout, LayoutOp, Local, Prim, Program, Role,
-    Stmt, StmtKind, Strides, View, Word,
+    At, Buffer, Call, Device, DeviceInfo, Domain, Elem, Fun, FunId, Grid, Layout, LayoutOp, Local, LocalInfo, Prim,
+    Program, Pure, PureId, Reduce, Role, Shape, Stmt, StmtKind, Strides, View, Word,
 };
 use cachet_source::{Diagnostic, Kind, codes};
 use common::{Build, bx, each, elem, get, lit, load, number, op, program, stmt, store, to, v};
@@ -226,4 +226,53 @@ fn deep_programs_are_written() {
     let Some(llvm) = common::llvm() else { return };
     let code = common::native(&llvm, &p, 0, &[]);
     assert_eq!(common::f32s(&code.call(&[3], &[common::writes(12)])[0]), [1.0; 3]);
+}
+
+/// Each of 60 functions applies the one before twice: written out, 2^60 additions.
+#[test]
+fn functions_that_double_are_refused_and_not_written_out() {
+    let mut p = changed(|b, o, body| {
+        let word = Word::Apply(PureId(59), vec![number(Elem::F32, 1.0)]);
+        let n = b.index("z");
+        body.push(each(n, Domain::Range { lo: lit(0), hi: lit(0) }, vec![store(o, &[v(n)], word)]));
+    });
+    for n in 0..60u32 {
+        let x = || get(Local(0));
+        let below = || if n == 0 { x() } else { Word::Apply(PureId(n - 1), vec![x()]) };
+        p.pures.push(Pure {
+            name: format!("p{n}"),
+            params: vec![Local(0)],
+            result: elem(Elem::F32),
+            body: op(Prim::Add, vec![below(), below()]),
+            locals: vec![LocalInfo { name: "x".into(), ty: elem(Elem::F32), dims: vec![], mutable: false }],
+        });
+    }
+    let e = emit(&p, &[(FunId(0), vec![])], &options()).unwrap_err();
+    assert_eq!((e.kind, e.code), (Kind::NotBuilt, codes::NOT_BUILT), "{}", e.message);
+}
+
+/// Reductions by halving of 1024 terms: the first ones lie on the stack, the others on the heap.
+#[test]
+fn reductions_do_not_fill_the_stack() {
+    let p = changed(|b, _, body| {
+        for _ in 0..40 {
+            let (i, total) = (b.index("i"), b.local("t", elem(Elem::F64), &[], false));
+            let operands = (b.local("p", elem(Elem::F64), &[], false), b.local("q", elem(Elem::F64), &[], false));
+            let reduce = Reduce {
+                var: i,
+                domain: to(lit(1024)),
+                element: Word::Index(v(i), Elem::F64),
+                operands,
+                combine: op(Prim::Add, vec![get(operands.0), get(operands.1)]),
+                empty: number(Elem::F64, 0.0),
+                shape: Shape::Halving,
+                span: At::default(),
+            };
+            body.push(stmt(StmtKind::Let { local: total, word: Word::Reduce(bx(reduce)) }));
+        }
+    });
+    common::valid(&p);
+    let ir = emit(&p, &[(FunId(0), vec![])], &options()).unwrap().ir;
+    assert_eq!(ir.matches("alloca [1024 x double]").count(), 32);
+    assert_eq!(ir.matches("call void @free").count(), 8);
 }

@@ -122,7 +122,7 @@ pub struct Prepared {
 }
 
 /// Compiles a function and all that it calls. The program has passed the validator; of one that has not, this or the
-/// run gives [`TrapKind::Malformed`].
+/// run may give [`TrapKind::Malformed`], and the run's result means nothing.
 pub fn prepare(program: &Program, fun: FunId, types: &[Binding]) -> Result<Prepared, Trap> {
     Ok(Prepared { unit: compile::compile(program, fun, types)? })
 }

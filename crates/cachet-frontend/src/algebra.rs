@@ -1,6 +1,7 @@
 //! Interfaces, implementations and pure functions.
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::limits;
 use crate::scope::{self, ItemRef};
 use cachet_core::ir::{Impl, ImplId, Interface, Local, Pure, PureId, Ty};
 use cachet_source::{Diagnostic, codes};
@@ -272,6 +273,12 @@ fn word_function(
         body: tree.into_word(),
         locals: body.locals,
     };
+    let extent = limits::word(&pure.body, &world.extents);
+    if let Some(excess) = extent.excess() {
+        let message = format!("`{name}` {excess} once what it applies is written out");
+        return Err(world.report(Diagnostic::error(codes::LIMIT, block.span, message)));
+    }
+    world.extents.push(extent);
     world.module.program.pures.push(pure);
     Ok(PureId(world.module.program.pures.len() as u32 - 1))
 }

@@ -2,6 +2,7 @@
 
 use crate::contraction_to_loops;
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::limits;
 use crate::scope::ItemRef;
 use cachet_core::equations::{Contraction, Equation, Target};
 use cachet_core::ir::{At, Buffer, Domain, FunId, Ix, Role, Var, VarKind};
@@ -15,6 +16,12 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     let loaded = world.loaded;
     let Item::Contraction(c) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(()) };
     let contraction = elaborate(world, r, c)?;
+    for (equation, extent) in contraction.equations.iter().zip(limits::equations(&contraction, &world.extents)) {
+        if let Some(excess) = extent.excess() {
+            let message = format!("this equation's value {excess} once the intermediates it uses are written out");
+            return Err(world.report(Diagnostic::error(codes::LIMIT, equation.span.0, message)));
+        }
+    }
     let nest = contraction_to_loops::nest(&world.module.program, &contraction);
     let id = FunId(world.module.program.funs.len() as u32);
     world.module.program.funs.push(nest);

@@ -8,6 +8,7 @@ mod sums;
 pub(crate) use expr::ELEMS;
 
 use crate::imports::Loaded;
+use crate::limits::Extent;
 use crate::scope::{ItemRef, Scope};
 use crate::{algebra, assemble, constants, contractions, functions, schedules, steps};
 use cachet_core::ir::{
@@ -35,6 +36,8 @@ pub(crate) struct World<'a> {
     pub funs: BTreeMap<ItemRef, FunId>,
     /// Pure functions by item.
     pub pures: BTreeMap<ItemRef, PureId>,
+    /// How large each pure function is, by its id.
+    pub extents: Vec<Extent>,
     /// Pure functions being elaborated, each applied by the one before.
     pub pending: Vec<ItemRef>,
     /// Interfaces by item: positions in the program.
@@ -181,6 +184,7 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
         module: Module::default(),
         funs: BTreeMap::new(),
         pures: BTreeMap::new(),
+        extents: Vec::new(),
         pending: Vec::new(),
         interfaces: BTreeMap::new(),
         impls: Vec::new(),
@@ -221,6 +225,7 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
     }
     schedules::refresh(&mut world);
     functions::refuse_recursion(&mut world);
+    functions::refuse_faults(&mut world);
     schedules::expand_all(&mut world, &items);
     let root = loaded.root();
     let mut module = world.module;

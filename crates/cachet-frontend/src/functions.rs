@@ -2,9 +2,11 @@
 
 use crate::elaborate::{Body, Done, World};
 use crate::head::Clauses;
+use crate::limits::{self, Extent};
 use crate::scope::ItemRef;
-use cachet_core::ir::{At, Buffer, Fun, FunId, Ix, Role, StmtKind};
-use cachet_source::{Diagnostic, codes};
+use cachet_core::ir::{At, Buffer, Fun, FunId, Ix, Role, Stmt, StmtKind, Word};
+use cachet_core::validate::validate_fun;
+use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, FnItem, FnResult, Item};
 use std::collections::BTreeSet;
 
@@ -46,6 +48,7 @@ pub(crate) fn define(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         true => vec![],
         false => world.block(&mut body, &f.body)?,
     };
+    refuse_large(world, &stmts)?;
     let fun = &mut world.module.program.funs[id.index()];
     fun.body = stmts;
     fun.vars = body.vars;
@@ -88,11 +91,54 @@ pub(crate) fn refuse_recursion(world: &mut World<'_>) {
     }
 }
 
+/// Refuses what is beyond the limits of a program, or breaks one of its rules that nothing above has named.
+pub(crate) fn refuse_faults(world: &mut World<'_>) {
+    let funs: Vec<(ItemRef, FunId)> = world.funs.iter().map(|(r, f)| (*r, *f)).collect();
+    for (r, id) in funs {
+        if world.refused.contains(&r) {
+            continue;
+        }
+        let fun = &world.module.program.funs[id.index()];
+        let Err(faults) = validate_fun(&world.module.program, fun) else { continue };
+        let mut told = BTreeSet::new();
+        for f in faults.into_iter().filter(|f| told.insert(f.text.clone())) {
+            let code = if f.rule == "depth" { codes::LIMIT } else { codes::TYPE_MISMATCH };
+            world.report(Diagnostic::error(code, f.span.0, f.text));
+        }
+        world.refused.insert(r);
+    }
+}
+
+/// A word whose pure functions would make it too large.
+fn refuse_large(world: &mut World<'_>, stmts: &[Stmt]) -> Done<()> {
+    struct Large<'a>(&'a [Extent], Option<(Span, String)>, Span);
+    impl cachet_core::rewrite::Visit for Large<'_> {
+        fn stmt(&mut self, s: &Stmt) {
+            self.2 = s.span.0;
+            cachet_core::rewrite::visit_stmt(self, s);
+        }
+        fn word(&mut self, w: &Word) {
+            if let (None, Some(excess)) = (&self.1, limits::word(w, self.0).excess()) {
+                self.1 = Some((self.2, excess));
+            }
+        }
+    }
+    let mut large = Large(&world.extents, None, Span::default());
+    cachet_core::rewrite::visit_block(&mut large, stmts);
+    match large.1 {
+        None => Ok(()),
+        Some((span, excess)) => {
+            let message = format!("a value here {excess} once what it applies is written out");
+            Err(world.report(Diagnostic::error(codes::LIMIT, span, message)))
+        }
+    }
+}
+
 /// The functions that a function calls.
 pub(crate) fn callees(fun: &Fun) -> Vec<FunId> {
     struct Calls(Vec<FunId>);
     impl cachet_core::rewrite::Visit for Calls {
-        fn stmt(&mut self, s: &cachet_core::ir::Stmt) {
+        fn stmt(&mut self, s: &Stmt) {
             if let StmtKind::Call(c) = &s.kind {
                 self.0.push(c.fun);
             }

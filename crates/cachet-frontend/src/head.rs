@@ -88,6 +88,9 @@ impl World<'_> {
         let elem = self.word_type(body, element)?;
         let mut all = Vec::new();
         for e in extents {
+            if sizes {
+                self.bound_sizes(body, e)?;
+            }
             match self.ix(body, e)? {
                 Ix::Lit(n) if n < 0 => {
                     return Err(self.report(Diagnostic::error(codes::SIZE, e.span, "an extent is at least 0")));
@@ -122,6 +125,23 @@ impl World<'_> {
                 body.sizes.push(v);
                 body.bind(n, Meaning::Var(v));
             }
+        }
+    }
+
+    /// A size that stands only inside expressions could not be found by a call.
+    fn bound_sizes(&mut self, body: &Body, e: &Expr) -> Done<()> {
+        match &e.kind {
+            ExprKind::Name(n) if body.find(&n.name).is_none() && self.scope.find(body.unit, &n.name).is_none() => {
+                let message =
+                    format!("the size `{}` is nowhere the whole extent of an axis, so no call could find it", n.name);
+                Err(self.report(Diagnostic::error(codes::SIZE, n.span, message)))
+            }
+            ExprKind::Binary { lhs, rhs, .. } => {
+                self.bound_sizes(body, lhs)?;
+                self.bound_sizes(body, rhs)
+            }
+            ExprKind::Apply { args, .. } => args.iter().try_for_each(|a| self.bound_sizes(body, a)),
+            _ => Ok(()),
         }
     }
 

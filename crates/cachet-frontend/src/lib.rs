@@ -12,6 +12,7 @@
 //! | functions by hand, and `main` | `functions`, `statements`, `calls` |
 //! | step definitions to patterns | `steps` |
 //! | schedules, schedule functions expanded | `schedules` |
+//! | how large values may become | `limits` |
 //! | the module without what was refused | `assemble` |
 //!
 //! What parses and has no meaning yet is refused with *not built yet*, and only the item that contains it. A refused
@@ -29,6 +30,7 @@ mod elaborate;
 mod functions;
 mod head;
 mod imports;
+mod limits;
 mod schedules;
 mod scope;
 mod statements;

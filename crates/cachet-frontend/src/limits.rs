@@ -61,9 +61,7 @@ fn value(e: &Expr, before: &[Extent], pures: &[Extent]) -> Extent {
         Expr::Op(_, _, args) | Expr::Tuple(args) => all(args).inside(Extent::LEAF),
         Expr::Apply(f, args) => all(args).inside(applied(*f, pures)),
         Expr::Part(w, _) => value(w, before, pures).inside(Extent::LEAF),
-        Expr::If(_, a, b) => {
-            value(a, before, pures).beside(value(b, before, pures)).inside(Extent::LEAF)
-        }
+        Expr::If(_, a, b) => value(a, before, pures).beside(value(b, before, pures)).inside(Extent::LEAF),
         Expr::Sum(s) => {
             let join = match &s.add {
                 Combine::Op(_) => Extent::LEAF,

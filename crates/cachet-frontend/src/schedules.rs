@@ -69,7 +69,10 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
         return Err(world.report(d));
     };
     chain.push(r);
-    reserve_after(world, of, chain)?;
+    if reserve_after(world, of, chain).is_err() {
+        world.refused.insert(of);
+        return Err(Reported);
+    }
     chain.pop();
     let Some(id) = world.funs.get(&of).copied() else {
         if world.refused.contains(&of) {

@@ -52,6 +52,7 @@ impl Scope {
             }
             visible.push(seen.into_iter().map(|(n, (_, i, _))| (n, i)).collect());
         }
+        steps_apart(&own, out);
         Scope { visible, repeated }
     }
 
@@ -63,6 +64,20 @@ impl Scope {
     /// The names that a file sees, for suggestions.
     pub fn names(&self, unit: usize) -> impl Iterator<Item = &str> {
         self.visible[unit].keys().map(String::as_str)
+    }
+}
+
+/// A schedule finds its steps by name, whichever file they come from: two files may not define one each.
+fn steps_apart(own: &[Vec<(String, Span, ItemRef, bool)>], out: &mut Vec<Diagnostic>) {
+    let told: BTreeSet<Span> = out.iter().flat_map(|d| d.labels.iter().map(|l| l.span)).collect();
+    let mut seen: BTreeMap<&str, (usize, Span)> = BTreeMap::new();
+    for (name, span, item, _) in own.iter().flatten().filter(|(.., step)| *step) {
+        let (unit, first) = *seen.entry(name).or_insert((item.unit, *span));
+        if unit != item.unit && !told.contains(span) {
+            let message = format!("two files define a step `{name}`");
+            let d = Diagnostic::error(codes::DUPLICATE_NAME, *span, message).also(first, "and here");
+            out.push(d.help("rename one: a schedule finds its steps by name, whichever file they come from"));
+        }
     }
 }
 

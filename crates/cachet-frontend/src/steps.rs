@@ -47,7 +47,7 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
             return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, p.span, message)));
         }
     }
-    for hole in places.put.difference(&places.held) {
+    if let Some(hole) = places.put.difference(&places.held).next() {
         let at = ast::Ident { name: hole.clone(), span: s.name.span };
         let d = scope::unknown(&at, "hole", places.held.iter().map(String::as_str));
         return Err(world.report(d.note("a hole of `to` stands for what `from` found in its place")));
@@ -59,11 +59,11 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
             ast::MoveKind::Fuse(a, b) => (None, vec![a, b]),
             _ => (None, vec![]),
         };
-        if let Some(b) = buffer {
-            if !params.iter().any(|p| p.name == b.name) {
-                let d = scope::unknown(b, "parameter", params.iter().map(|p| p.name.as_str()));
-                return Err(world.report(d));
-            }
+        if let Some(b) = buffer
+            && !params.iter().any(|p| p.name == b.name)
+        {
+            let d = scope::unknown(b, "parameter", params.iter().map(|p| p.name.as_str()));
+            return Err(world.report(d));
         }
         for l in loops {
             let (known, word) = match l.side {

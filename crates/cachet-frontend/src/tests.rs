@@ -4,6 +4,7 @@ mod contractions;
 mod functions;
 mod imports;
 mod refusals;
+mod steps;
 
 use crate::{Files, load};
 use cachet_core::ir::{Fun, FunId};

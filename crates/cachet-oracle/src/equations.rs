@@ -8,6 +8,7 @@ use cachet_core::interpret::{Array, Value, scalar};
 use cachet_core::ir::{
     Binding, BlockPart, Device, Domain, Elem, Guard, Ix, Op, Prim, Program, PureId, Rel, Ty, Var, Word,
 };
+use std::collections::HashMap;
 
 /// Why an element has no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +29,10 @@ type Found<T> = Result<T, NoElement>;
 const MAX_OPERATIONS: u64 = 50_000_000;
 /// How deep equations and pure functions may build on one another.
 const MAX_CHAIN: usize = 128;
+/// How deep terms and the equations that they use may nest together on the native stack.
+const MAX_STACK: usize = 1200;
+/// How many elements of intermediates are remembered.
+const MAX_KNOWN: usize = 1 << 20;
 
 /// An element of an output. `inputs` are in the order of the contraction's parameters, entries of outputs are not read;
 /// `output` counts [`Contraction::outputs`].
@@ -49,7 +54,16 @@ pub fn element(
     for (v, n) in contraction.sizes.iter().zip(sizes) {
         ranges[v.index()] = *n;
     }
-    let mut eval = Eval { program, contraction, types, inputs, sizes: ranges, left: MAX_OPERATIONS };
+    let mut eval = Eval {
+        program,
+        contraction,
+        types,
+        inputs,
+        sizes: ranges,
+        left: MAX_OPERATIONS,
+        depth: 0,
+        known: HashMap::new(),
+    };
     eval.equation(index, at, 0).map(|(v, _)| v)
 }
 
@@ -63,6 +77,9 @@ struct Eval<'a> {
     inputs: &'a [Array],
     sizes: Vec<i64>,
     left: u64,
+    depth: usize,
+    /// Elements of intermediates by equation and indices: one element may need another many times.
+    known: HashMap<(usize, Vec<i64>), Typed>,
 }
 
 impl Eval<'_> {
@@ -86,8 +103,33 @@ impl Eval<'_> {
         self.expr(&e.value, &mut env, index, chain)
     }
 
-    fn expr(&mut self, e: &Expr, env: &mut Vec<i64>, own: usize, chain: usize) -> Found<Typed> {
+    fn intermediate(&mut self, index: usize, at: Vec<i64>, chain: usize) -> Found<Typed> {
+        let key = (index, at);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let value = self.equation(index, &key.1, chain)?;
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert(key, value.clone());
+        }
+        Ok(value)
+    }
+
+    /// One operation more, and one level down; the caller comes up again, unless the evaluation ends.
+    fn down(&mut self) -> Found<()> {
         self.left = self.left.checked_sub(1).ok_or(NoElement::TooBig)?;
+        self.depth += 1;
+        if self.depth > MAX_STACK { Err(NoElement::TooBig) } else { Ok(()) }
+    }
+
+    fn expr(&mut self, e: &Expr, env: &mut Vec<i64>, own: usize, chain: usize) -> Found<Typed> {
+        self.down()?;
+        let out = self.expr_inside(e, env, own, chain)?;
+        self.depth -= 1;
+        Ok(out)
+    }
+
+    fn expr_inside(&mut self, e: &Expr, env: &mut Vec<i64>, own: usize, chain: usize) -> Found<Typed> {
         match e {
             Expr::Lit(l) => Ok((Value::Bits(l.bits), Ty::Elem(l.elem))),
             Expr::Index(i, elem) => {
@@ -109,7 +151,7 @@ impl Eval<'_> {
                 if *n as usize >= own {
                     return malformed("an equation uses a later one");
                 }
-                self.equation(*n as usize, &at, chain + 1)
+                self.intermediate(*n as usize, at, chain + 1)
             }
             Expr::Op(op, device, args) => {
                 let args = args.iter().map(|a| self.expr(a, env, own, chain)).collect::<Found<Vec<Typed>>>()?;
@@ -220,7 +262,13 @@ impl Eval<'_> {
     }
 
     fn word(&mut self, w: &Word, locals: &mut Vec<Option<Typed>>, chain: usize) -> Found<Typed> {
-        self.left = self.left.checked_sub(1).ok_or(NoElement::TooBig)?;
+        self.down()?;
+        let out = self.word_inside(w, locals, chain)?;
+        self.depth -= 1;
+        Ok(out)
+    }
+
+    fn word_inside(&mut self, w: &Word, locals: &mut Vec<Option<Typed>>, chain: usize) -> Found<Typed> {
         let all = |e: &mut Self, ws: &[Word], locals: &mut Vec<Option<Typed>>| {
             ws.iter().map(|w| e.word(w, locals, chain)).collect::<Found<Vec<Typed>>>()
         };

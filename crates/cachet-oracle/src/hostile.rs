@@ -34,10 +34,10 @@ pub fn fill(elem: Elem, seed: u64, kind: Kind, count: usize) -> Vec<u64> {
         .map(|_| {
             let draw = if kind == Kind::Equal { equal } else { random.next() };
             match elem {
-                Elem::F64 => double(kind, draw).to_bits(),
-                Elem::F32 => u64::from(single(kind, draw).to_bits()),
-                Elem::F16 => draw & 0xffff,
-                Elem::BF16 => draw & 0xffff,
+                Elem::F64 => double(kind, draw),
+                Elem::F32 => single(kind, draw),
+                Elem::F16 => half(kind, draw),
+                Elem::BF16 => brain(kind, draw),
                 Elem::Bool => draw & 1,
                 Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => {
                     let mask = u64::MAX >> (64 - 8 * elem.bytes());
@@ -52,7 +52,7 @@ pub fn fill(elem: Elem, seed: u64, kind: Kind, count: usize) -> Vec<u64> {
 pub fn poison(elem: Elem) -> u64 {
     match elem {
         Elem::F64 => 0x7ff8_dead_beef_0001,
-        Elem::F32 => 0x7fc0_dead & 0xffff_ffff,
+        Elem::F32 => 0x7fc0_dead,
         Elem::F16 => 0x7e5a,
         Elem::BF16 => 0x7fda,
         Elem::I64 | Elem::U64 => 0x5a5a_5a5a_5a5a_5a5a,
@@ -77,45 +77,57 @@ impl Random {
 }
 
 macro_rules! floats {
-    ($name:ident, $float:ident, $bits:ty, $fraction:expr, $tiny:expr) => {
-        fn $name(kind: Kind, draw: u64) -> $float {
-            let sign: $float = if draw & 1 == 0 { 1.0 } else { -1.0 };
-            let pick = |list: &[$float]| list[(draw >> 8) as usize % list.len()];
-            let unit = 1.0 + (draw >> (64 - $fraction)) as $float / (1u64 << $fraction) as $float;
+    ($name:ident, $fraction:expr, $exponent:expr) => {
+        /// Bits of one element, made from the format's fields.
+        fn $name(kind: Kind, draw: u64) -> u64 {
+            const FRACTION: u32 = $fraction;
+            const ALL_ONES: u64 = (1 << $exponent) - 1;
+            const BIAS: u64 = ALL_ONES / 2;
+            const ONE: u64 = BIAS << FRACTION;
+            const MAX: u64 = INFINITY - 1;
+            const INFINITY: u64 = ALL_ONES << FRACTION;
+            const QUIET: u64 = 1 << (FRACTION - 1);
+            // The largest power of two whose square is lost beside a one.
+            const TINY: u64 = 1 << (FRACTION - FRACTION / 2 - 1);
+            let power = |n: u64| (BIAS + n) << FRACTION;
+            let sign = (draw & 1) << (FRACTION + $exponent);
+            let pick = |list: &[u64]| sign | list[(draw >> 8) as usize % list.len()];
+            let unit = ONE | draw >> (64 - FRACTION);
             match kind {
-                Kind::Special => {
-                    sign * pick(&[
-                        0.0,
-                        1.0,
-                        $float::from_bits(1),
-                        $float::from_bits((1 << $fraction) - 1),
-                        $float::MIN_POSITIVE,
-                        $float::MAX,
-                        $float::INFINITY,
-                        $float::NAN,
-                        $float::from_bits($float::INFINITY.to_bits() + 1),
-                        1.0 + $float::EPSILON,
-                        1.0 - $float::EPSILON / 2.0,
-                        unit,
-                        2.0,
-                        0.5,
-                    ])
-                }
+                Kind::Special => pick(&[
+                    0,
+                    ONE,
+                    1,
+                    (1 << FRACTION) - 1,
+                    1 << FRACTION,
+                    MAX,
+                    INFINITY,
+                    INFINITY | QUIET,
+                    INFINITY | 1,
+                    ONE + 1,
+                    ONE - 1,
+                    unit,
+                    power(1),
+                    ONE - (1 << FRACTION),
+                ]),
                 Kind::Orders => {
-                    let large = (1u64 << ($fraction + 2)) as $float;
-                    sign * pick(&[large, large, 1.0, 2.0, 3.0, unit])
+                    // The smallest power of two that loses a one beside it, twice.
+                    let large = power(u64::from(FRACTION) + 2);
+                    pick(&[large, large, ONE, power(1), power(1) | QUIET, unit])
                 }
-                Kind::Fusing => sign * pick(&[1.0 + $tiny, 1.0 - $tiny, 1.0 + 2.0 * $tiny, 1.0, unit]),
-                Kind::NegativeZeros => -0.0,
-                Kind::Equal | Kind::Ordinary => sign * unit,
-                Kind::Bits => $float::from_bits(draw as $bits),
+                Kind::Fusing => pick(&[ONE + TINY, ONE - 2 * TINY, ONE + 2 * TINY, ONE, unit]),
+                Kind::NegativeZeros => 1 << (FRACTION + $exponent),
+                Kind::Equal | Kind::Ordinary => sign | unit,
+                Kind::Bits => draw >> (63 - FRACTION - $exponent),
             }
         }
     };
 }
 
-floats!(single, f32, u32, 23, 1.0 / 4096.0);
-floats!(double, f64, u64, 52, 1.0 / 134_217_728.0);
+floats!(double, 52, 11);
+floats!(single, 23, 8);
+floats!(half, 10, 5);
+floats!(brain, 7, 8);
 
 #[cfg(test)]
 mod tests {
@@ -129,8 +141,22 @@ mod tests {
         }
         let nan =
             |quiet: bool| special.iter().any(|b| f32::from_bits(*b as u32).is_nan() && (b >> 22 & 1 == 1) == quiet);
-        assert!(nan(true));
-        assert!(fill(Elem::F32, 1, Kind::NegativeZeros, 9).iter().all(|b| *b == 0x8000_0000));
+        assert!(nan(true) && nan(false));
+        for (elem, zero) in [(Elem::F64, 1 << 63), (Elem::F32, 1 << 31), (Elem::F16, 0x8000), (Elem::BF16, 0x8000)] {
+            assert!(fill(elem, 1, Kind::NegativeZeros, 9).iter().all(|b| *b == zero), "{elem:?}");
+            let ordinary = fill(elem, 2, Kind::Ordinary, 99);
+            let magnitude = |b: &u64| cachet_core::interpret::scalar::to_f64(elem, *b).map(f64::abs);
+            assert!(ordinary.iter().all(|b| magnitude(b).is_some_and(|x| (1.0..2.0).contains(&x))), "{elem:?}");
+            let special = fill(elem, 3, Kind::Special, 400);
+            for x in [0.0, 0.5, 1.0, 2.0, f64::INFINITY] {
+                assert!(special.iter().any(|b| magnitude(b) == Some(x)), "{elem:?} {x}");
+            }
+            assert!(special.iter().any(|b| cachet_core::interpret::scalar::is_nan(elem, *b)), "{elem:?}");
+        }
+        let halves = fill(Elem::F16, 4, Kind::Special, 400);
+        for bits in [1, 0x03ff, 0x0400, 0x7bff, 0x7c00, 0x7e00, 0x7c01, 0x3c01, 0x3bff] {
+            assert!(halves.contains(&bits), "{bits:#x}");
+        }
         let equal = fill(Elem::F64, 3, Kind::Equal, 9);
         assert!(equal.iter().all(|b| *b == equal[0]));
         assert_eq!(fill(Elem::F32, 5, Kind::Bits, 99), fill(Elem::F32, 5, Kind::Bits, 99));
@@ -144,6 +170,10 @@ mod tests {
         };
         let fuses = |w: &[f32]| (w[0] * w[1] - 1.0) != w[0].mul_add(w[1], -1.0);
         assert!((0..20).all(|seed| values(Kind::Fusing, seed).windows(2).any(fuses)));
+        let wide =
+            |seed| -> Vec<f64> { fill(Elem::F64, seed, Kind::Fusing, 64).into_iter().map(f64::from_bits).collect() };
+        let fuses = |w: &[f64]| (w[0] * w[1] - 1.0) != w[0].mul_add(w[1], -1.0);
+        assert!((0..20).all(|seed| wide(seed).windows(2).any(fuses)));
         let ordered = |seed: &u64| {
             let x = values(Kind::Orders, *seed);
             x.iter().fold(-0.0f32, |a, b| a + b) != x.iter().rev().fold(-0.0f32, |a, b| a + b)

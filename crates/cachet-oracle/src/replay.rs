@@ -1,26 +1,34 @@
 //! Where do two programs differ? Small sizes, tried in a fixed order.
 
-use crate::symbolic::{Comparison, Difference, Fault, compare, run_one};
+use crate::symbolic::{Comparison, Difference, Fault, compare_within, run_within};
 use cachet_core::ir::{Domain, Fun, Program, Word};
 use cachet_core::rewrite::{Visit, visit_block, visit_domain, visit_word};
 use std::collections::BTreeSet;
 
 /// How many tuples of sizes are tried.
 const MAX_TUPLES: usize = 300;
+/// The largest size near a block's border that is tried.
+const MAX_BORDER: i64 = 260;
+/// How many events all runs of a search together may have.
+const MAX_SEARCH: u64 = 20_000_000;
 
 /// The first sizes at which two functions differ, starting with the given ones.
 pub fn find_difference(program: &Program, s: &Fun, t: &Fun, start: &[i64]) -> Option<(Vec<i64>, Difference)> {
-    candidates(&[s, t], s.sizes.len(), start).into_iter().find_map(|sizes| match compare(program, s, t, &sizes) {
-        Comparison::Differs(d) => Some((sizes, d)),
-        Comparison::Same | Comparison::Fault { .. } | Comparison::NotApplicable | Comparison::TooBig => None,
+    let mut budget = MAX_SEARCH;
+    candidates(&[s, t], s.sizes.len(), start).into_iter().find_map(|sizes| {
+        match compare_within(program, s, t, &sizes, &mut budget) {
+            Comparison::Differs(d) => Some((sizes, d)),
+            Comparison::Same | Comparison::Fault { .. } | Comparison::NotApplicable | Comparison::TooBig => None,
+        }
     })
 }
 
 /// The first sizes at which a function does something that it must not, starting with the given ones.
 pub fn find_fault(program: &Program, fun: &Fun, start: &[i64]) -> Option<(Vec<i64>, Fault)> {
+    let mut budget = MAX_SEARCH;
     candidates(&[fun], fun.sizes.len(), start)
         .into_iter()
-        .find_map(|sizes| run_one(program, fun, &sizes).map(|fault| (sizes, fault)))
+        .find_map(|sizes| run_within(program, fun, &sizes, &mut budget).map(|fault| (sizes, fault)))
 }
 
 /// Sizes to try: the given ones, then small ones in order of their sum, then those around the functions' block sizes.
@@ -30,8 +38,11 @@ fn candidates(funs: &[&Fun], dims: usize, start: &[i64]) -> Vec<Vec<i64>> {
         out.push(start.to_vec());
     }
     let small = tuples(&[0, 1, 2, 3], dims, MAX_TUPLES / 2);
-    let around: BTreeSet<i64> =
-        factors(funs).into_iter().flat_map(|n| [n - 1, n, n + 1, 2 * n, 2 * n + 1]).filter(|n| *n <= 64).collect();
+    let around: BTreeSet<i64> = factors(funs)
+        .into_iter()
+        .flat_map(|n| [n - 1, n, n + 1, 2 * n, 2 * n + 1])
+        .filter(|n| *n <= MAX_BORDER)
+        .collect();
     let mut values: Vec<i64> = [0, 1, 2, 3].into_iter().chain(around).collect();
     values.sort_unstable();
     values.dedup();

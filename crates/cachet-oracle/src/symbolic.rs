@@ -2,7 +2,8 @@
 //!
 //! What a parameter holds on entry is a free symbol per cell, except for what is `produces` or scratch, which starts
 //! unwritten; nothing is computed, so two results are equal only if every operation was applied to the same operands
-//! in the same order. Pure functions are unfolded, and operations of a type parameter stay opaque.
+//! in the same order. Indices turned into words are literals, pure functions are unfolded, and operations of a type
+//! parameter stay opaque.
 //!
 //! Accesses are checked on the way: bounds, unwritten cells, windows of grids, arguments of calls.
 
@@ -71,11 +72,19 @@ pub struct Fault {
 
 /// Runs two functions of one signature at the same sizes.
 pub fn compare(program: &Program, s: &Fun, t: &Fun, sizes: &[i64]) -> Comparison {
+    compare_within(program, s, t, sizes, &mut (2 * MAX_EVENTS))
+}
+
+/// As [`compare`], taking the events of both runs from a budget.
+pub(crate) fn compare_within(program: &Program, s: &Fun, t: &Fun, sizes: &[i64], budget: &mut u64) -> Comparison {
     let mut terms = Terms::default();
     let mut sides = Vec::new();
     for (fun, side) in [(s, Side::S), (t, Side::T)] {
-        let mut machine = Machine::new(program, &mut terms, MAX_EVENTS);
-        match machine.whole(fun, sizes) {
+        let events = (*budget).min(MAX_EVENTS);
+        let mut machine = Machine::new(program, &mut terms, events);
+        let ran = machine.whole(fun, sizes);
+        *budget -= events - machine.left();
+        match ran {
             Ok(()) => sides.push(machine.finish()),
             Err(Stop::Fault(fault)) => return Comparison::Fault { side, fault },
             Err(Stop::NotApplicable) => return Comparison::NotApplicable,
@@ -119,8 +128,17 @@ pub fn compare(program: &Program, s: &Fun, t: &Fun, sizes: &[i64]) -> Comparison
 /// What a function does wrong at some sizes, if anything: accesses out of bounds or to unwritten cells, an output not
 /// written everywhere, arguments that overlap, windows of grids.
 pub fn run_one(program: &Program, fun: &Fun, sizes: &[i64]) -> Option<Fault> {
+    run_within(program, fun, sizes, &mut { MAX_EVENTS })
+}
+
+/// As [`run_one`], taking the events of the run from a budget.
+pub(crate) fn run_within(program: &Program, fun: &Fun, sizes: &[i64], budget: &mut u64) -> Option<Fault> {
     let mut terms = Terms::default();
-    match Machine::new(program, &mut terms, MAX_EVENTS).whole(fun, sizes) {
+    let events = (*budget).min(MAX_EVENTS);
+    let mut machine = Machine::new(program, &mut terms, events);
+    let ran = machine.whole(fun, sizes);
+    *budget -= events - machine.left();
+    match ran {
         Err(Stop::Fault(fault)) => Some(fault),
         Ok(()) | Err(Stop::NotApplicable | Stop::TooBig) => None,
     }

@@ -3,15 +3,15 @@
 use crate::hostile::{KINDS, fill};
 use crate::replay::{find_difference, find_fault};
 use crate::samples::{
-    Build, F32, banded, cell, empty_fun, generic, grid, lit, load, matmul, matmul_with, matvec, n, op, plus, program,
-    store, swapped, to, v,
+    Build, F32, all_of, banded, call, cell, empty_fun, generic, grid, lit, load, local, loops, matmul, matmul_with,
+    matvec, n, op, part_of, plus, program, stmt, store, swapped, to, v,
 };
 use crate::symbolic::{Comparison, Difference, Side, compare, run_one};
 use cachet_core::equations::{Binder, Combine, Contraction, Equation, Expr, Sum, Target};
 use cachet_core::interpret::{Array, Options, run};
 use cachet_core::ir::{
-    At, Binding, BlockPart, Device, Domain, Elem, Fun, FunId, Guard, ImplId, Ix, Lit, Op, Prim, Program, Rel, StmtKind,
-    Word,
+    At, Binding, BlockPart, Device, Domain, Elem, Fun, FunId, Guard, ImplId, Ix, Lit, Op, Prim, Program, Rel, Role,
+    StmtKind, Word,
 };
 
 fn difference(s: &Fun, t: &Fun, sizes: &[i64]) -> Option<Difference> {
@@ -67,10 +67,9 @@ fn differences_at_block_borders_are_found() {
     let subst = cachet_core::rewrite::Subst::var(var, Ix::InBlock(g, Box::new(v(i))));
     let full = Guard::Cmp(Rel::Eq, Ix::Block(g, BlockPart::Len), n(16));
     let zero = empty_body(&whole);
-    let inner = crate::samples::loops(&[(i, to(n(0), Ix::Block(g, BlockPart::Len)))], subst.block(&body));
-    let guarded = crate::samples::stmt(StmtKind::If { guard: full, then: vec![inner], els: vec![] });
-    blocked.body =
-        vec![zero, crate::samples::loops(&[(g, Domain::Blocks { lo: n(0), hi: v(m), size: 16 })], vec![guarded])];
+    let inner = loops(&[(i, to(n(0), Ix::Block(g, BlockPart::Len)))], subst.block(&body));
+    let guarded = stmt(StmtKind::If { guard: full, then: vec![inner], els: vec![] });
+    blocked.body = vec![zero, loops(&[(g, Domain::Blocks { lo: n(0), hi: v(m), size: 16 })], vec![guarded])];
     let (sizes, _) = find_difference(&Program::default(), &whole, &blocked, &[]).unwrap();
     assert_eq!(sizes, [1, 0, 1]);
     // One that goes wrong only from the second block on.
@@ -93,7 +92,7 @@ fn empty_body(f: &Fun) -> cachet_core::ir::Stmt {
     let Some(StmtKind::For { var: j, domain: dj, .. }) = body.into_iter().next().map(|s| s.kind) else {
         unreachable!()
     };
-    crate::samples::loops(&[(i, di), (j, dj)], vec![store(f.params[2], &[v(i), v(j)], lit(7.0))])
+    loops(&[(i, di), (j, dj)], vec![store(f.params[2], &[v(i), v(j)], lit(7.0))])
 }
 
 #[test]
@@ -129,7 +128,7 @@ fn grids_are_held_to_their_windows() {
     assert_eq!(compare(&empty, &banded(0, 0), &banded(0, 0), &[0]), Comparison::NotApplicable);
     let mut f = empty_fun("reads");
     let size = f.size("N");
-    let c = f.param("c", F32, &[v(size)], cachet_core::ir::Role::Mut);
+    let c = f.param("c", F32, &[v(size)], Role::Mut);
     let i = f.index_var("i");
     let w = cachet_core::ir::Window { buffer: c, axes: vec![(v(i), n(1))] };
     f.body = vec![grid(vec![(i, to(n(0), v(size)))], vec![w], vec![store(c, &[v(i)], load(c, &[n(0)]))])];
@@ -294,4 +293,138 @@ fn where_the_oracle_sees_no_difference_runs_agree() {
     };
     assert!((0..20).all(|seed| outputs(matmul(), seed) == outputs(swapped(), seed)));
     assert!((0..20).any(|seed| outputs(matmul(), seed) != outputs(twice.clone(), seed)));
+}
+
+#[test]
+fn arrays_end_with_their_block() {
+    // More cells in all than a run may hold at once.
+    let mut f = empty_fun("f");
+    let y = f.out("y", F32, &[n(1)]);
+    let t = f.buf("t", F32, &[n(1000)], Role::Alloc);
+    let i = f.index_var("i");
+    let inside = vec![stmt(StmtKind::Alloc(t)), store(t, &[n(7)], lit(1.0)), store(y, &[n(0)], load(t, &[n(7)]))];
+    f.body = vec![loops(&[(i, to(n(0), n(5000)))], inside)];
+    assert_eq!(compare(&Program::default(), &f, &f, &[]), Comparison::Same);
+    f.body.push(store(y, &[n(0)], load(t, &[n(7)])));
+    assert_eq!(run_one(&Program::default(), &f, &[]).unwrap().text, "`t` does not exist yet");
+    // What one turn wrote is not there in the next.
+    let first = Guard::Cmp(Rel::Eq, v(i), n(0));
+    let sometimes = stmt(StmtKind::If { guard: first, then: vec![store(t, &[n(7)], lit(1.0))], els: vec![] });
+    let inside = vec![stmt(StmtKind::Alloc(t)), sometimes, store(y, &[n(0)], load(t, &[n(7)]))];
+    f.body = vec![loops(&[(i, to(n(0), n(2)))], inside)];
+    assert!(run_one(&Program::default(), &f, &[]).unwrap().text.contains("nothing was written"));
+}
+
+/// Lends a square of `a`, a part of `x` and a part of `y` to `matvec`.
+fn lender(a_from: i64, y_from: i64, y_as_x: bool) -> Program {
+    let mut f = empty_fun("lender");
+    let size = f.size("N");
+    let a = f.param("a", F32, &[v(size), v(size)], Role::Reads);
+    let x = f.param("x", F32, &[v(size)], Role::Reads);
+    let y = f.param("y", F32, &[v(size)], Role::Mut);
+    let lent = if y_as_x { y } else { x };
+    let square = part_of(a, vec![(n(a_from), n(2)), (n(0), n(2))]);
+    let args = vec![square, part_of(lent, vec![(n(0), n(2))]), part_of(y, vec![(n(y_from), n(2))])];
+    f.body = vec![call(1, vec![], vec![n(2), n(2)], args)];
+    program(vec![f, matvec()])
+}
+
+#[test]
+fn calls_run_on_the_callers_cells() {
+    let p = lender(0, 2, true);
+    assert_eq!(run_one(&p, &p.funs[0], &[4]), None);
+    let q = lender(1, 2, true);
+    let Comparison::Differs(d) = compare(&p, &p.funs[0], &q.funs[0], &[4]) else { panic!() };
+    assert_eq!((d.buffer.as_str(), d.cell), ("y", vec![2]));
+    assert_eq!(d.s, "fma a[0, 1] y[1] (fma a[0, 0] y[0] -0.0)");
+    assert_eq!(d.t, "fma a[1, 1] y[1] (fma a[1, 0] y[0] -0.0)");
+    let fault = |p: Program| run_one(&p, &p.funs[0], &[4]).unwrap().text;
+    assert!(fault(lender(0, 1, true)).contains("overlaps `y` in the same call"));
+    assert!(fault(lender(3, 2, false)).contains("does not lie inside"));
+    // A part of nothing has to lie inside as well.
+    let mut p = lender(0, 2, false);
+    let StmtKind::Call(c) = &mut p.funs[0].body[0].kind else { unreachable!() };
+    (c.sizes, c.args[1].axes, c.args[0].axes) =
+        (vec![n(2), n(0)], Some(vec![(n(0), n(0))]), Some(vec![(n(0), n(2)), (n(5), n(0))]));
+    assert!(fault(p).contains("does not lie inside"));
+    // An array that nobody wrote may not be read by the callee.
+    let mut outer = empty_fun("outer");
+    let (t, y) = (outer.buf("t", F32, &[n(1)], Role::Alloc), outer.out("y", F32, &[n(1)]));
+    let mut copy = empty_fun("copy");
+    let (from, into) = (copy.param("from", F32, &[n(1)], Role::Reads), copy.out("into", F32, &[n(1)]));
+    copy.body = vec![store(into, &[n(0)], load(from, &[n(0)]))];
+    outer.body = vec![stmt(StmtKind::Alloc(t)), call(1, vec![], vec![], vec![all_of(t), all_of(y)])];
+    let p = program(vec![outer, copy]);
+    assert_eq!(run_one(&p, &p.funs[0], &[]).unwrap().text, "`from` is lent to `copy` with [0] unwritten");
+}
+
+#[test]
+fn what_is_printed_counts() {
+    let main = |x: f32| {
+        let mut f = empty_fun("main");
+        f.body = vec![stmt(StmtKind::Print(lit(1.0))), stmt(StmtKind::Print(op(Prim::Neg, vec![lit(x)])))];
+        f
+    };
+    assert_eq!(difference(&main(2.0), &main(2.0), &[]), None);
+    let d = difference(&main(2.0), &main(3.0), &[]).unwrap();
+    assert_eq!(d, Difference { buffer: "print".into(), cell: vec![1], s: "-2.0".into(), t: "-3.0".into() });
+    let mut silent = main(2.0);
+    silent.body.pop();
+    assert_eq!(difference(&main(2.0), &silent, &[]).unwrap().t, "nothing");
+}
+
+#[test]
+fn an_index_as_a_word_is_its_literal() {
+    let with = |word: Word| {
+        let mut f = empty_fun("f");
+        let y = f.out("y", F32, &[n(1)]);
+        f.body = vec![store(y, &[n(0)], word)];
+        f
+    };
+    let three = || plus(n(1), n(2));
+    assert_eq!(difference(&with(Word::Index(three(), Elem::F32)), &with(lit(3.0)), &[]), None);
+    let wide = with(op(Prim::Cast(Elem::F32), vec![Word::Index(n(128), Elem::I8)]));
+    assert!(run_one(&Program::default(), &wide, &[]).unwrap().text.ends_with("is 128, which does not fit"));
+}
+
+#[test]
+fn elements_of_intermediates_are_found_once() {
+    // Each of 60 equations adds two elements of the one before: 2^60 operations without a memory.
+    let f = matmul();
+    let i = cachet_core::ir::Var(3);
+    let (size, a) = (f.sizes[0], f.params[0]);
+    let ranges = vec![to(n(0), v(size))];
+    let add = |x, y| Expr::Op(Op::Prim(Prim::Add), Device::HOST, vec![x, y]);
+    let mut c = equation(true, None);
+    c.equations.clear();
+    for e in 0..60u32 {
+        let part = || if e == 0 { Expr::Read(cell(a, &[v(i), n(0)])) } else { Expr::Value(e - 1, vec![v(i)]) };
+        let target = if e == 59 { Target::Output(f.params[2]) } else { Target::Intermediate(format!("t{e}")) };
+        let value = add(part(), part());
+        c.equations.push(Equation {
+            target,
+            indices: vec![i],
+            ranges: ranges.clone(),
+            value,
+            ty: F32,
+            span: At::default(),
+        });
+    }
+    let args = [Array::from_f32(&[2, 1], &[1.0, 3.0]).unwrap(), Array::default(), Array::default()];
+    let x = crate::equations::element(&program(vec![f]), &c, &[], &[2, 1, 1], &args, 0, &[1]).unwrap();
+    assert_eq!(x.bits(), Some(u64::from((3.0 * 2f32.powi(60)).to_bits())));
+}
+
+#[test]
+fn deep_words_fit_a_small_stack() {
+    let mut f = empty_fun("f");
+    let (y, l) = (f.out("y", F32, &[n(1)]), f.let_("l", F32));
+    let mut w = local(l);
+    for _ in 0..20_000 {
+        w = op(Prim::Add, vec![lit(0.0), w]);
+    }
+    f.body = vec![stmt(StmtKind::Let { local: l, word: lit(1.0) }), store(y, &[n(0)], w)];
+    // Tests run on 2 MiB; dropping such a word recurses too, so it is never dropped.
+    let f = std::mem::ManuallyDrop::new(f);
+    assert_eq!(compare(&Program::default(), &f, &f, &[]), Comparison::TooBig);
 }

@@ -47,7 +47,7 @@ fn choices(run_at: fn(usize) -> Vec<Vec<i64>>) -> String {
 
 #[test]
 fn the_suite_has_what_it_is_for() {
-    let suite = Suite::load();
+    let suite = Suite::get();
     assert_eq!(suite.files.len(), 6, "files");
     assert_eq!(suite.instances.len(), 6 * 6, "six instances a file: four implementations, f32 and f64");
     for i in &suite.instances {
@@ -58,57 +58,57 @@ fn the_suite_has_what_it_is_for() {
 
 #[test]
 fn native_schedules_have_the_bits_of_the_native_nest() {
-    let suite = Suite::load();
-    let Some(llvm) = llvm(&suite, "native schedules") else { return };
-    let counts = work::each(&suite, &|i| native::schedules(&suite, i, &llvm));
+    let suite = Suite::get();
+    let Some(llvm) = llvm(suite, "native schedules") else { return };
+    let counts = work::each(suite, &|i| native::schedules(suite, i, &llvm));
     println!("native schedules against the native nest: {counts}");
     println!("choices of two, three and four sizes: {}", choices(native::run_at));
 }
 
 #[test]
 fn native_kernels_stay_inside_their_buffers() {
-    let suite = Suite::load();
-    let Some(llvm) = llvm(&suite, "guarded buffers") else { return };
-    let counts = work::each(&suite, &|i| native::guarded(&suite, i, &llvm));
+    let suite = Suite::get();
+    let Some(llvm) = llvm(suite, "guarded buffers") else { return };
+    let counts = work::each(suite, &|i| native::guarded(suite, i, &llvm));
     println!("native kernels between guard pages: {counts}");
 }
 
 #[test]
 fn the_native_nest_has_the_bits_of_the_interpreted_nest() {
-    let suite = Suite::load();
-    let Some(llvm) = llvm(&suite, "the native nest") else { return };
-    let counts = work::each(&suite, &|i| native::nest(&suite, i, &llvm));
+    let suite = Suite::get();
+    let Some(llvm) = llvm(suite, "the native nest") else { return };
+    let counts = work::each(suite, &|i| native::nest(suite, i, &llvm));
     println!("native nest against the interpreted nest: {counts}");
 }
 
 #[test]
 fn interpreted_schedules_have_the_bits_of_the_interpreted_nest() {
-    let suite = Suite::load();
-    let counts = work::each(&suite, &|i| interpreted::schedules(&suite, i));
+    let suite = Suite::get();
+    let counts = work::each(suite, &|i| interpreted::schedules(suite, i));
     println!("interpreted schedules against the interpreted nest: {counts}");
     println!("choices of two, three and four sizes: {}", choices(interpreted::run_at));
 }
 
 #[test]
 fn another_order_of_a_sum_shows() {
-    let suite = Suite::load();
-    let counts = work::each(&suite, &|i| interpreted::another_order(&suite, i));
+    let suite = Suite::get();
+    let counts = work::each(suite, &|i| interpreted::another_order(suite, i));
     assert_eq!(counts.runs, 4, "two implementations, f32 and f64");
 }
 
 #[test]
 fn the_interpreted_nest_has_the_bits_of_the_equations() {
-    let suite = Suite::load();
-    let counts = work::each(&suite, &|i| interpreted::equations(&suite, i));
+    let suite = Suite::get();
+    let counts = work::each(suite, &|i| interpreted::equations(suite, i));
     println!("interpreted nest against the equations: {counts}");
 }
 
 #[test]
 fn a_sum_over_nothing_is_the_zero() {
-    let suite = Suite::load();
-    let counts = work::each(&suite, &|i| interpreted::empty_sums(&suite, i));
+    let suite = Suite::get();
+    let counts = work::each(suite, &|i| interpreted::empty_sums(suite, i));
     println!("interpreted sums over nothing: {counts}");
-    let Some(llvm) = llvm(&suite, "native sums over nothing") else { return };
-    let counts = work::each(&suite, &|i| native::empty_sums(&suite, i, &llvm));
+    let Some(llvm) = llvm(suite, "native sums over nothing") else { return };
+    let counts = work::each(suite, &|i| native::empty_sums(suite, i, &llvm));
     println!("native sums over nothing: {counts}");
 }

@@ -21,9 +21,11 @@ pub fn print_float(x: f64) -> String {
         let after = (digits as i32 - exponent).max(1) as usize;
         return format!("{x:.after$}");
     }
-    let mantissa = format!("{x:.after$e}", after = digits.max(1));
-    let mantissa = mantissa.split('e').next().unwrap_or("");
-    format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    // Two digits at least, which may move the exponent that one digit has: 1e-323 is 9.9e-324.
+    let written = format!("{x:.after$e}", after = digits.max(1));
+    let (mantissa, exponent) = written.split_once('e').unwrap_or((&written, "0"));
+    let (sign, size) = exponent.strip_prefix('-').map_or(('+', exponent), |size| ('-', size));
+    format!("{mantissa}e{sign}{size:0>2}")
 }
 
 /// A literal in source syntax. Floats that have no digits print as the call that gives them.
@@ -79,7 +81,7 @@ mod tests {
 
     #[test]
     fn printed_floats_are_shortest_with_a_point() {
-        let cases: [(f64, &str); 14] = [
+        let cases: [(f64, &str); 15] = [
             (3.0, "3.0"),
             (-0.0, "-0.0"),
             (f64::from(f32::from_bits(0x3FE0_3D6B)), "1.751874327659607"),
@@ -90,6 +92,7 @@ mod tests {
             (1e16, "1.0e+16"),
             (1.5e300, "1.5e+300"),
             (5e-324, "4.9e-324"),
+            (1e-323, "9.9e-324"),
             (0.00001, "1.0e-05"),
             (f64::INFINITY, "inf"),
             (f64::NAN, "nan"),

@@ -92,7 +92,12 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
                 block(names, els, depth + 1, out);
             }
         }
-        StmtKind::Let { local, word } => assigned(names, &format!("let {} =", names.local(*local)), word, depth, out),
+        StmtKind::Let { local, word } => {
+            // A name takes its type from its word; where the word has none of its own, it is written.
+            let ty =
+                if untyped(word) { format!(": {}", names.ty(&names.locals[local.index()].ty)) } else { String::new() };
+            assigned(names, &format!("let {}{ty} =", names.local(*local)), word, depth, out);
+        }
         StmtKind::Var { local, init } => {
             let info = &names.locals[local.index()];
             let mut ty = names.ty(&info.ty);
@@ -198,6 +203,15 @@ fn nest(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
         let _ = writeln!(out, "{head}");
     }
     block(names, body, depth + heads.len(), out);
+}
+
+/// Whether a word is made of literals only, which take their type from their place.
+fn untyped(word: &Word) -> bool {
+    match word {
+        Word::Lit(_) => true,
+        Word::If(_, a, b) => untyped(a) && untyped(b),
+        _ => false,
+    }
 }
 
 fn is_constant(word: &Word) -> bool {

@@ -5,6 +5,8 @@ use crate::instance::bind_ty;
 use crate::ir::{Elem, Op, Prim, Ty, Word};
 
 const BOOL: Ty = Ty::Elem(Elem::Bool);
+/// More lanes than any machine has.
+const MAX_LANES: u32 = 1 << 16;
 
 impl Check<'_> {
     pub(super) fn word(&mut self, word: &Word) -> Option<Ty> {
@@ -92,8 +94,8 @@ impl Check<'_> {
                     self.bind_local(l);
                     self.local_has(l, empty.as_ref(), false);
                 }
-                if matches!(r.shape, crate::ir::Shape::Lanes(n) if !n.is_power_of_two()) {
-                    self.fault("literals", "the number of lanes is not a power of two");
+                if matches!(r.shape, crate::ir::Shape::Lanes(n) if !n.is_power_of_two() || n > MAX_LANES) {
+                    self.fault("literals", "the number of lanes is not a power of two, or beyond 65536");
                 }
                 let combine = self.word(&r.combine);
                 self.locals.remove(&r.operands.0);

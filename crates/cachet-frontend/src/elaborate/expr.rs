@@ -660,7 +660,13 @@ impl World<'_> {
         }
         let (tree, from) = self.word(body, value, None)?;
         match from {
-            Ty::Elem(_) => Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to))),
+            Ty::Elem(from) if keeps_value(from, to) => {
+                Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to)))
+            }
+            Ty::Elem(from) => {
+                let what = format!("conversions of {from} to {to}: they need a proof that the value fits");
+                Err(self.report(Diagnostic::not_built(value.span, what)))
+            }
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, &from);
                 Err(self.report(Diagnostic::error(
@@ -832,5 +838,20 @@ fn is_literal(e: &Expr) -> bool {
         ExprKind::Apply { head, .. } => head.to_path().is_some_and(|p| p.parts.len() == 2 && p.parts[0].name == "Num"),
         ExprKind::If { then, els, .. } => is_literal(then) && is_literal(els),
         _ => false,
+    }
+}
+
+/// Whether a conversion is defined for every value: between integers it is where the target holds all of the source's.
+fn keeps_value(from: Elem, to: Elem) -> bool {
+    let integer = |e: Elem| match e {
+        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 => Some((true, e.bytes())),
+        Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => Some((false, e.bytes())),
+        Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16 | Elem::Bool => None,
+    };
+    match (integer(from), integer(to)) {
+        (Some((true, n)), Some((true, m))) | (Some((false, n)), Some((false, m))) => n <= m,
+        (Some((false, n)), Some((true, m))) => n < m,
+        (Some((true, _)), Some((false, _))) => false,
+        (None, _) | (_, None) => true,
     }
 }

@@ -35,7 +35,7 @@ impl World<'_> {
     }
 
     fn too_large(&mut self, e: &Expr) -> super::Reported {
-        self.report(Diagnostic::error(codes::LIMIT, e.span, "an index literal has to be below 2^63"))
+        self.report(Diagnostic::error(codes::LIMIT, e.span, "an index is at most 2^40"))
     }
 
     fn not_an_index(&mut self, e: &Expr) -> super::Reported {

@@ -189,3 +189,41 @@ fn wrong_equations_are_refused() {
     let twice = "contraction f (reads u: [f32; M]) -> out c: [f32; M] =\n  c[i] = u[i]\n  c[j] = u[j]\n";
     assert!(only(twice).0.starts_with("output: `c` has two equations"), "{:?}", only(twice));
 }
+
+#[test]
+fn a_size_is_somewhere_a_whole_extent() {
+    let text = "contraction f (reads a: [f32; N + 2]) -> out c: [f32; 1] =\n  c[i] = a[0]\n";
+    assert!(only(text).0.starts_with("size: the size `N` is nowhere the whole extent"), "{:?}", only(text));
+}
+
+#[test]
+fn an_inlined_sum_keeps_its_number_and_gets_a_free_index() {
+    let text =
+        "contraction f (reads q: [f32; M, K]) (reads t: [f32; N, K]) (reads v: [f32; N, D]) -> out y: [f32; M, D] =
+  s[i, j] = sum k. q[i, k] * t[j, k]
+  y[i, d] = sum k. s[i, k] * v[k, d]
+";
+    let printed = again(text, "f");
+    assert!(printed.contains("fold k in 0 .. N from -0.0 as acc'1: f32"), "{printed}");
+    assert!(printed.contains("fold k_2 in 0 .. K from -0.0 as acc'0: f32"), "{printed}");
+    assert!(printed.contains("fma (load q[i, k_2]) (load t[k, k_2]) acc'0"), "{printed}");
+}
+
+#[test]
+fn constants_are_sizes_or_words_in_any_order() {
+    let text = "contraction f (reads x: [f32; N]) -> out y: [f32; N] =
+  y[i] = (sum k in 0 .. B. x[k]) * third + eps
+const B = 2 * A
+const A: Nat = 3 + 1
+const third: f32 = one / 3.0
+const one: f32 = 1.0
+const eps: f32 = 1.000000059604644775390626
+";
+    let printed = again(text, "f");
+    assert!(printed.contains("fold k in 0 .. 8"), "{printed}");
+    assert!(printed.contains("* 0.33333334 + 1.0000001"), "{printed}");
+    assert!(only("const a = b + 1\nconst b = a\n").0.starts_with("recursion: "));
+    assert!(only("const a = 1099511627776\nconst b = a * 2\n").0.starts_with("limit: "));
+    assert!(only("const a: f32 = sqrt 2.0\n").0.starts_with("not-built: "));
+    assert!(only("const a = -3\n").0.starts_with("size: "));
+}

@@ -295,3 +295,32 @@ fn what_has_no_meaning_yet_is_named() {
         );
     }
 }
+
+#[test]
+fn values_that_grow_without_end_are_refused() {
+    let mut text = String::from("contraction f (reads a: [f32; N]) -> out c: [f32; N] =\n  s0[i] = a[i]\n");
+    for n in 1..40 {
+        text += &format!("  s{n}[i] = s{0}[i] + s{0}[i]\n", n - 1);
+    }
+    text += "  c[i] = s39[i]\n";
+    assert!(only(&text).0.starts_with("limit: this equation's value has more than 65536 parts"), "{:?}", only(&text));
+    let mut text = String::from("fn f0 (x: f32) -> f32 = x + x\n");
+    for n in 1..40 {
+        text += &format!("fn f{n} (x: f32) -> f32 = f{0} x + f{0} x\n", n - 1);
+    }
+    assert!(reports(&text)[0].starts_with("limit: `f14` has more than 65536 parts"), "{:?}", reports(&text)[0]);
+    assert_eq!(reports(&text).len(), 1);
+}
+
+#[test]
+fn nesting_to_the_parsers_limit_is_safe() {
+    let sum = vec!["load a[0, 0]"; 400].join(" + ");
+    let report = first(&body(&format!("  store c[0, 0] = {sum}")));
+    assert!(report.is_empty() || report.starts_with("limit:") || report.starts_with("too-deep:"), "{report}");
+    let deep = format!("{}load a[0, 0]{}", "(1.0 - ".repeat(120), ")".repeat(120));
+    let report = first(&body(&format!("  store c[0, 0] = {deep}")));
+    assert!(report.is_empty() || report.starts_with("limit:") || report.starts_with("too-deep:"), "{report}");
+    let loops: String = (0..126).map(|n| format!("{}for i{n} in 0 .. M do\n", " ".repeat(n + 2))).collect();
+    let report = first(&body(&format!("{loops}{}store c[0, 0] = 1.0", " ".repeat(128))));
+    assert!(report.is_empty() || report.starts_with("limit:") || report.starts_with("too-deep:"), "{report}");
+}

@@ -23,6 +23,8 @@ pub(super) type Ran<T> = Result<T, Stop>;
 
 /// How deep calls may nest.
 const MAX_CALLS: usize = 24;
+/// How deep statements, words and calls together may nest on the native stack.
+const MAX_STACK: usize = 1200;
 /// How many cells all arrays together may have.
 const MAX_CELLS: usize = 2_000_000;
 
@@ -71,6 +73,7 @@ pub(super) struct Machine<'p, 't> {
     program: &'p Program,
     terms: &'t mut Terms,
     events: u64,
+    depth: usize,
     stores: Vec<Store>,
     frames: Vec<Frame<'p>>,
     iterations: Vec<Iteration>,
@@ -92,6 +95,7 @@ impl<'p, 't> Machine<'p, 't> {
             program,
             terms,
             events,
+            depth: 0,
             stores: vec![],
             frames: vec![],
             iterations: vec![],
@@ -130,6 +134,11 @@ impl<'p, 't> Machine<'p, 't> {
         }
         self.block(&fun.body)?;
         self.produced()
+    }
+
+    /// How many more events the run might have had.
+    pub(super) fn left(&self) -> u64 {
+        self.events
     }
 
     /// What the parameters of the outermost function hold.
@@ -186,6 +195,12 @@ impl<'p, 't> Machine<'p, 't> {
         }
         self.events -= 1;
         Ok(())
+    }
+
+    /// Goes one level down; the caller comes up again, unless the run ends.
+    fn down(&mut self) -> Ran<()> {
+        self.depth += 1;
+        if self.depth > MAX_STACK { Err(Stop::TooBig) } else { Ok(()) }
     }
 
     fn make(&mut self, extents: &[i64]) -> Ran<usize> {
@@ -280,11 +295,21 @@ impl<'p, 't> Machine<'p, 't> {
     }
 
     fn block(&mut self, block: &'p [Stmt]) -> Ran<()> {
+        self.down()?;
+        let stores = self.stores.len();
         for s in block {
             self.span = s.span;
             self.event()?;
             self.stmt(s)?;
         }
+        // What the block made ends with it. Its names go too: a function that was refused may use one out of scope.
+        for s in block {
+            if let StmtKind::Alloc(b) | StmtKind::Lease { lease: b, .. } = s.kind {
+                self.top().views[b.index()] = None;
+            }
+        }
+        self.stores.truncate(stores);
+        self.depth -= 1;
         Ok(())
     }
 

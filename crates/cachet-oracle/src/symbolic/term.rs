@@ -1,6 +1,6 @@
 //! Words as terms: equal terms have one number.
 
-use cachet_core::ir::{Device, Elem, Fun, Lit, Op, Prim, Program};
+use cachet_core::ir::{Device, Fun, Lit, Op, Prim, Program};
 use cachet_core::print::{Names, decimal};
 use std::collections::HashMap;
 
@@ -13,7 +13,6 @@ pub(super) enum Term {
     /// What a parameter's cell held on entry: position of the parameter, and cell.
     Cell(u32, Vec<i64>),
     Lit(Lit),
-    Index(i64, Elem),
     Op(Op, Device, Vec<Id>),
     Tuple(Vec<Id>),
     Part(Id, u32),
@@ -46,7 +45,7 @@ impl Terms {
                     return if l.bits != 0 { *a } else { *b };
                 }
             }
-            Term::Cell(..) | Term::Lit(_) | Term::Index(..) | Term::Op(..) | Term::Tuple(_) | Term::Differing(_) => {}
+            Term::Cell(..) | Term::Lit(_) | Term::Op(..) | Term::Tuple(_) | Term::Differing(_) => {}
         }
         if let Some(id) = self.known.get(&term) {
             return *id;
@@ -77,7 +76,6 @@ impl Terms {
                 let text = decimal(*l);
                 if text.contains(' ') { wrap(text) } else { text }
             }
-            Term::Index(n, e) => wrap(format!("{n} as {}", names.ty(&cachet_core::ir::Ty::Elem(*e)))),
             _ if depth == 0 => "...".into(),
             Term::Op(op, _, args) => {
                 let part = |id: &Id| self.text(names, fun, *id, depth - 1, true);
@@ -90,6 +88,7 @@ impl Terms {
                             Op::Prim(Prim::Cast(to)) => {
                                 wrap(format!("{} as {}", args.join(" "), names.ty(&cachet_core::ir::Ty::Elem(*to))))
                             }
+                            Op::Prim(Prim::Neg | Prim::Not) => wrap(format!("{}{}", head(names, *op), args.concat())),
                             Op::Prim(_) | Op::Method(..) => wrap(format!("{} {}", head(names, *op), args.join(" "))),
                         }
                     }

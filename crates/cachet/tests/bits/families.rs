@@ -5,6 +5,7 @@ use cachet::world::Disk;
 use cachet_core::equations::Contraction;
 use cachet_core::ir::{Binding, Elem, Fun, FunId, ImplId, Program};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Where generic contractions are run.
 const IMPLEMENTATIONS: [&str; 4] = ["PlusTimes f32", "PlusTimes f64", "MinPlus f32", "MinPlus f64"];
@@ -38,8 +39,14 @@ pub struct Instance {
 }
 
 impl Suite {
+    /// The suite, checked once for all tests.
+    pub fn get() -> &'static Suite {
+        static SUITE: LazyLock<Suite> = LazyLock::new(Suite::load);
+        &SUITE
+    }
+
     /// Checks every file; a refusal is a failure.
-    pub fn load() -> Suite {
+    fn load() -> Suite {
         let mut suite = Suite { files: Vec::new(), instances: Vec::new() };
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/suite");
         let names = std::fs::read_dir(&folder).expect("the suite is there").map(|e| e.unwrap().path());

@@ -54,7 +54,7 @@ pub fn schedules(suite: &Suite, i: &Instance) -> Result<Counts, String> {
 pub fn run_at(count: usize) -> Vec<Vec<i64>> {
     let stride = match count {
         0..=2 => 1,
-        3 => 11,
+        3 => 23,
         _ => 1009,
     };
     let mut out = choices(&SMALL, count, STRIDE);

@@ -21,10 +21,12 @@ impl<'p> Machine<'p, '_> {
     fn iteration(&mut self, g: &'p Grid, taken: &mut Vec<View>) -> Ran<()> {
         let mut windows = Vec::new();
         for w in &g.writes {
-            let Some(window) = self.cut(w.buffer, &w.axes)? else {
+            let (window, inside) = self.cut(w.buffer, &w.axes)?;
+            // A window of nothing may lie anywhere.
+            if !inside && !is_empty(&window) {
                 let text = format!("a window lies outside its buffer: {}", self.names().window(w.buffer, &w.axes));
                 return self.fault(text, self.span);
-            };
+            }
             for other in taken.iter() {
                 if meet(&window, other) {
                     let text = format!(
@@ -45,33 +47,34 @@ impl<'p> Machine<'p, '_> {
         Ok(())
     }
 
-    /// A box of a buffer of this function; `None` where it does not lie inside.
-    pub(super) fn cut(&mut self, buffer: cachet_core::ir::Buffer, axes: &[(Ix, Ix)]) -> Ran<Option<View>> {
+    /// A box of a buffer of this function, and whether it lies inside.
+    pub(super) fn cut(&mut self, buffer: cachet_core::ir::Buffer, axes: &[(Ix, Ix)]) -> Ran<(View, bool)> {
         let name = &self.fun().buffers[buffer.index()].name;
         let Some(view) = self.here().views[buffer.index()].clone() else {
             return self.fault(format!("`{name}` does not exist yet"), self.span);
         };
         let mut out = View { store: view.store, axes: Vec::new() };
-        let mut empty = false;
         let mut inside = axes.len() == view.axes.len();
         for ((start, len), (base, extent)) in axes.iter().zip(&view.axes) {
             let (start, len) = (self.ix(start)?, self.ix(len)?);
-            empty |= len == 0;
             inside &= start >= 0 && len >= 0 && start.saturating_add(len) <= *extent;
             out.axes.push((base.saturating_add(start), len));
         }
-        Ok((inside || empty).then_some(out))
+        Ok((out, inside))
     }
 
     /// Whether the iterations under way may touch a box.
     pub(super) fn may_touch(&self, part: &View, write: bool) -> bool {
-        let empty = part.axes.iter().any(|a| a.1 <= 0);
-        empty
+        is_empty(part)
             || self.iterations.iter().all(|i| {
                 let mut own = i.windows.iter().filter(|w| w.store == part.store).peekable();
                 part.store >= i.first_own || (!write && own.peek().is_none()) || own.any(|w| contains(w, part))
             })
     }
+}
+
+fn is_empty(part: &View) -> bool {
+    part.axes.iter().any(|a| a.1 <= 0)
 }
 
 /// Whether a box lies in another.

@@ -15,12 +15,12 @@ impl<'p> Machine<'p, '_> {
         let mut views = Vec::new();
         for a in &c.args {
             let view = match &a.axes {
-                Some(axes) => self.cut(a.buffer, axes)?,
+                Some(axes) => Some(self.cut(a.buffer, axes)?).filter(|cut| cut.1).map(|cut| cut.0),
                 None => self.here().views[a.buffer.index()].clone(),
             };
             match view {
-                Some(v) if v.axes.iter().all(|a| a.1 >= 0) => views.push(v),
-                _ => {
+                Some(v) => views.push(v),
+                None => {
                     let text = a
                         .axes
                         .as_ref()

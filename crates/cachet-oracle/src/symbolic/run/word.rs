@@ -2,7 +2,8 @@
 
 use super::{Bound, Machine, Ran, Stop};
 use crate::symbolic::term::{Id, Term};
-use cachet_core::ir::{Buffer, Fold, Local, Op, Pure, PureId, Reduce, Shape, Word};
+use cachet_core::interpret::scalar;
+use cachet_core::ir::{Buffer, Fold, Lit, Local, Op, Pure, PureId, Reduce, Shape, Word};
 
 /// How deep pure functions may build on one another.
 const MAX_CHAIN: usize = 128;
@@ -10,11 +11,24 @@ const MAX_CHAIN: usize = 128;
 impl<'p> Machine<'p, '_> {
     pub(super) fn word(&mut self, word: &'p Word) -> Ran<Id> {
         self.event()?;
+        self.down()?;
+        let out = self.word_inside(word)?;
+        self.depth -= 1;
+        Ok(out)
+    }
+
+    fn word_inside(&mut self, word: &'p Word) -> Ran<Id> {
         match word {
             Word::Lit(l) => Ok(self.terms.make(Term::Lit(*l))),
             Word::Index(ix, e) => {
                 let n = self.ix(ix)?;
-                Ok(self.terms.make(Term::Index(n, *e)))
+                match scalar::from_int(*e, i128::from(n)) {
+                    Ok(bits) => Ok(self.terms.make(Term::Lit(Lit { elem: *e, bits }))),
+                    Err(_) => {
+                        let text = format!("`{}` is {n}, which does not fit", self.names().word(word));
+                        self.fault(text, self.span)
+                    }
+                }
             }
             Word::Load(access) => {
                 let (store, cell) = self.find(access, false)?;
@@ -107,6 +121,13 @@ impl<'p> Machine<'p, '_> {
     /// A word of a pure function: no buffers and no indices but literal ones.
     fn pure_word(&mut self, pure: &'p Pure, word: &'p Word, locals: &mut Vec<Option<Id>>, chain: usize) -> Ran<Id> {
         self.event()?;
+        self.down()?;
+        let out = self.pure_inside(pure, word, locals, chain)?;
+        self.depth -= 1;
+        Ok(out)
+    }
+
+    fn pure_inside(&mut self, pure: &'p Pure, word: &'p Word, locals: &mut Vec<Option<Id>>, chain: usize) -> Ran<Id> {
         let mut all = |m: &mut Self, ws: &'p [Word]| {
             ws.iter().map(|w| m.pure_word(pure, w, locals, chain)).collect::<Ran<Vec<Id>>>()
         };
