@@ -21,6 +21,8 @@ pub enum Kind {
     Apart,
     /// A view lies inside its buffer and has a length.
     View,
+    /// An index fits the integer type that it becomes a word of.
+    Converts,
     /// A declared extent is not negative.
     Extent,
     /// An argument has the extents that the parameter declares.

@@ -1,6 +1,6 @@
 //! The reads, writes and calls of a function, each with where it stands and what encloses it.
 
-use cachet_core::ir::{Access, Block, Buffer, Call, Domain, Fun, Guard, Stmt, StmtKind, Var, Word};
+use cachet_core::ir::{Access, Block, Buffer, Call, Domain, Elem, Fun, Guard, Ix, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::{Arm, Turn};
 use cachet_source::Span;
 
@@ -34,6 +34,8 @@ pub enum What {
     Read(Access),
     /// A cell is written.
     Write(Access),
+    /// An index becomes a word of an element type.
+    Convert(Ix, Elem),
     /// A whole buffer is read.
     ReadAll(Buffer),
     /// Two buffers are compared element by element.
@@ -170,7 +172,8 @@ impl Walk {
 
     fn word(&mut self, word: &Word) {
         match word {
-            Word::Lit(_) | Word::Index(..) | Word::Local(..) => {}
+            Word::Lit(_) | Word::Local(..) => {}
+            Word::Index(ix, elem) => self.emit(What::Convert(ix.clone(), *elem)),
             Word::Load(a) => self.emit(What::Read(a.clone())),
             Word::Op { op: _, arith: _, args } | Word::Apply(_, args) | Word::Tuple(args) => {
                 args.iter().for_each(|w| self.word(w));

@@ -5,6 +5,7 @@
 //! | Bounds | every index of every access is at least 0 and below its extent |
 //! | Initialised | whatever is read was written before, or came initialised |
 //! | Written | every element of each `produces` buffer is written |
+//! | Converts | an index that becomes a word of an integer type fits it |
 //! | Extent | a declared extent that is not a plain size is at least 0 |
 //! | View | a lent box lies inside its buffer |
 //! | Fits | an argument has the extents that the parameter declares; compared buffers have one shape |
@@ -23,7 +24,7 @@ use crate::context::{Context, Shown};
 use crate::events::{Event, What, events};
 use crate::formula::{Formula, Term};
 use crate::prover::{self, Satisfaction};
-use cachet_core::ir::{Access, Buffer, Fun, Ix, Layout, Program, Role, Strides};
+use cachet_core::ir::{Access, Buffer, Elem, Fun, Ix, Layout, Program, Role, Strides};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Kind as Severity, codes};
 
@@ -47,6 +48,7 @@ pub fn conditions(program: &Program, fun: &Fun) -> Result<Vec<Condition>, Box<Fa
             What::Alloc(b) => extents(&names, fun, *b, &cx, &mut out),
             What::Compare(a, b) => same_shape(&names, fun, &cx, (*a, *b), event, &mut out),
             What::Call(c) => lend::call(program, fun, &cx, c, event, &mut out)?,
+            What::Convert(ix, elem) => converts(&names, &cx, (ix, *elem), event, &mut out),
             What::ReadAll(_) => {}
         }
     }
@@ -100,6 +102,23 @@ fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event,
                 .at(info.span.0, format!("`{}` has {} here", info.name, extent_words(names, info)));
             out.push(c);
         }
+    }
+}
+
+/// An index that becomes an integer word has to fit its type; a float takes any, rounded.
+fn converts(names: &Names<'_>, cx: &Context, (ix, elem): (&Ix, Elem), event: &Event, out: &mut Vec<Condition>) {
+    let bits = 8 * elem.bytes() as u32;
+    let (lo, hi) = match elem {
+        Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16 | Elem::Bool => return,
+        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => (0, (1i128 << bits) - 1),
+    };
+    let i = cx.ix(ix);
+    let text = names.ix(ix);
+    let sides = [(Term::Lit(lo).le(i.clone()), format!("{lo} <= {text}")), (i.le(hi), format!("{text} <= {hi}"))];
+    for (goal, side) in sides {
+        let claim = format!("an index fits {elem}: {side}");
+        out.push(Condition::new(Kind::Converts, codes::OVERFLOW, cx, goal, claim).at(event.span, ""));
     }
 }
 

@@ -19,7 +19,7 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
             let lines = found.map(|(at, difference)| difference_lines(after, &at, &difference));
             with(failure.diagnostic, lines)
         }
-        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Apart => {
+        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Apart | Kind::Converts => {
             alone(program, after, failure, &sizes)
         }
         Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
@@ -30,7 +30,9 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
 pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic {
     let Some(sizes) = failure.sizes.clone() else { return failure.diagnostic };
     match failure.kind {
-        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View => alone(program, fun, failure, &sizes),
+        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Converts => {
+            alone(program, fun, failure, &sizes)
+        }
         // That parts of one array overlap is plain from the call; sizes that do not fit are the caller's to show.
         Kind::Apart | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
         Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order => failure.diagnostic,

@@ -51,7 +51,7 @@ pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Ve
                     }
                 }
             }
-            What::Write(_) | What::Compare(..) | What::Alloc(_) => {}
+            What::Write(_) | What::Convert(..) | What::Compare(..) | What::Alloc(_) => {}
         }
     }
 }
@@ -143,7 +143,7 @@ impl Writers {
                     cells: Cells::One(a.at.clone()),
                 }),
                 What::Call(c) => out.call(program, fun, event, c),
-                What::Read(_) | What::ReadAll(_) | What::Compare(..) | What::Alloc(_) => {}
+                What::Read(_) | What::Convert(..) | What::ReadAll(_) | What::Compare(..) | What::Alloc(_) => {}
             }
         }
         out
