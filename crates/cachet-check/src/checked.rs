@@ -5,7 +5,7 @@ use crate::relation::{self, Asked};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
 use cachet_core::ir::{Binding, Fun, FunId, Program, StmtKind};
-use cachet_core::rewrite::{Visit, visit_block, visit_stmt};
+use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
 use cachet_source::{Diagnostic, codes};
@@ -106,7 +106,7 @@ impl Checker {
         let fun = &self.program.funs[id.index()];
         validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
         if let Some(name) =
-            calls(fun).into_iter().find(|c| !self.accepts(*c)).map(|c| &self.program.funs[c.index()].name)
+            callees(fun).into_iter().find(|c| !self.accepts(*c)).map(|c| &self.program.funs[c.index()].name)
         {
             let message = format!("`{}` calls `{name}`, which was refused", fun.name);
             return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
@@ -230,21 +230,6 @@ impl Checker {
 
 /// At most this many failed conditions of one function are reported.
 pub const MOST_FAILURES: usize = 8;
-
-fn calls(fun: &Fun) -> Vec<FunId> {
-    struct Calls(Vec<FunId>);
-    impl Visit for Calls {
-        fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
-            if let StmtKind::Call(c) = &stmt.kind {
-                self.0.push(c.fun);
-            }
-            visit_stmt(self, stmt);
-        }
-    }
-    let mut out = Calls(Vec::new());
-    visit_block(&mut out, &fun.body);
-    out.0
-}
 
 /// Refuses what no rule here covers yet: grids need windows, leases need exclusiveness, strides need injectivity.
 fn supported(fun: &Fun) -> Result<(), Box<Failure>> {

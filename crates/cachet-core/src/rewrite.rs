@@ -8,4 +8,4 @@ mod visit;
 pub use live::Live;
 pub use site::{Arm, Site, Turn};
 pub use subst::{Subst, refresh};
-pub use visit::{Visit, visit_block, visit_domain, visit_guard, visit_ix, visit_stmt, visit_word};
+pub use visit::{Visit, callees, visit_block, visit_domain, visit_guard, visit_ix, visit_stmt, visit_word};

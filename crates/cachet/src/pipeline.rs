@@ -13,8 +13,8 @@ use crate::world::World;
 use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Condition;
 use cachet_check::relation::Asked;
-use cachet_core::ir::{Fun, FunId, StmtKind};
-use cachet_core::rewrite::{Site, Visit, visit_block, visit_stmt};
+use cachet_core::ir::{Fun, FunId};
+use cachet_core::rewrite::{Site, callees};
 use cachet_core::script::{Module, Script};
 use cachet_source::{Diagnostic, Sources};
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ impl Work<'_> {
                 self.schedule(script);
             }
             None => {
-                for callee in calls(&self.module.program.funs[id.index()]) {
+                for callee in callees(&self.module.program.funs[id.index()]) {
                     self.visit(callee);
                 }
                 self.function(id);
@@ -146,7 +146,7 @@ impl Work<'_> {
 
     fn function(&mut self, id: FunId) {
         let fun = &self.module.program.funs[id.index()];
-        let blocked = calls(fun).into_iter().any(|c| !self.checker.accepts(c));
+        let blocked = callees(fun).into_iter().any(|c| !self.checker.accepts(c));
         match self.checker.accept_function(id) {
             Ok(conditions) => self.conditions += conditions.len(),
             // What it calls has been reported already; that it cannot be checked then is no news.
@@ -219,19 +219,4 @@ fn step_text(call: &cachet_core::script::StepCall) -> String {
         }
     }
     std::iter::once(call.name.clone()).chain(call.args.iter().map(arg)).collect::<Vec<_>>().join(" ")
-}
-
-fn calls(fun: &Fun) -> Vec<FunId> {
-    struct Calls(Vec<FunId>);
-    impl Visit for Calls {
-        fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
-            if let StmtKind::Call(c) = &stmt.kind {
-                self.0.push(c.fun);
-            }
-            visit_stmt(self, stmt);
-        }
-    }
-    let mut out = Calls(Vec::new());
-    visit_block(&mut out, &fun.body);
-    out.0
 }

@@ -1,6 +1,6 @@
 //! A visitor that reaches every part of a block, in program order.
 
-use crate::ir::{Access, Domain, Guard, Ix, Stmt, StmtKind, View, Window, Word};
+use crate::ir::{Access, Domain, Fun, FunId, Guard, Ix, Stmt, StmtKind, View, Window, Word};
 
 /// What to do at each part. The default of each method goes on to the parts inside.
 pub trait Visit {
@@ -149,6 +149,22 @@ pub fn visit_stmt<V: Visit + ?Sized>(v: &mut V, stmt: &Stmt) {
             }
         }
     }
+}
+
+/// The functions that a function calls, once for each call.
+pub fn callees(fun: &Fun) -> Vec<FunId> {
+    struct Calls(Vec<FunId>);
+    impl Visit for Calls {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let StmtKind::Call(c) = &stmt.kind {
+                self.0.push(c.fun);
+            }
+            visit_stmt(self, stmt);
+        }
+    }
+    let mut out = Calls(Vec::new());
+    visit_block(&mut out, &fun.body);
+    out.0
 }
 
 /// Every statement of a block.
