@@ -18,8 +18,6 @@ pub struct Module {
     pub steps: Vec<StepDef>,
     /// Schedules, each after the one it continues.
     pub scripts: Vec<Script>,
-    /// Functions of schedules whose steps could not be read: they are refused.
-    pub broken: Vec<FunId>,
     /// `main`.
     pub main: Option<FunId>,
     /// The root file's contractions, schedules and functions in source order.

@@ -39,13 +39,11 @@ pub(crate) fn without(mut module: Module, refused: BTreeSet<FunId>) -> Module {
     });
     module.main = module.main.and_then(id);
     module.items = module.items.into_iter().filter_map(id).collect();
-    module.broken = Vec::new();
     module
 }
 
 /// The refused functions with everything that needs one of them.
 fn closure(module: &Module, mut gone: BTreeSet<FunId>) -> BTreeSet<FunId> {
-    gone.extend(module.broken.iter().copied());
     let mut needs: Vec<(FunId, Vec<FunId>)> = module.scripts.iter().map(|s| (s.fun, vec![s.of])).collect();
     needs.extend(module.program.funs.iter().enumerate().map(|(i, f)| (FunId(i as u32), callees(f))));
     let mut users: Vec<Vec<FunId>> = vec![Vec::new(); module.program.funs.len()];

@@ -190,9 +190,8 @@ pub(crate) fn expand_all(world: &mut World<'_>, items: &[ItemRef]) {
                 };
                 match (done, position) {
                     (Ok(()), Some(i)) => world.module.scripts[i].steps = expansion.steps,
-                    (Err(Reported), Some(i)) => {
-                        let script = world.module.scripts.remove(i);
-                        world.module.broken.push(script.fun);
+                    (Err(Reported), Some(_)) => {
+                        world.refused.insert(*r);
                     }
                     (_, None) => {}
                 }

@@ -274,7 +274,13 @@ mod tests {
     fn rust_lld_links_an_executable_and_a_shared_library() {
         let (Some(lld), Ok(_), Ok(llvm)) = (find_rust_lld(), CLibrary::find(), crate::Llvm::load()) else {
             assert!(!std::env::var("CACHET_REQUIRE").is_ok_and(|words| words.contains("lld")));
-            println!("skipped: no rust-lld, or no start files of the C library, or no libLLVM");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!(
+                    "{}\n",
+                    format_args!("skipped: no rust-lld, or no start files of the C library, or no libLLVM")
+                ),
+            );
             return;
         };
         let folder = std::env::temp_dir().join(format!("cachet-lld-{}", std::process::id()));

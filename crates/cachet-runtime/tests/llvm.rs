@@ -262,7 +262,10 @@ fn static_and_shared_libraries_serve_a_program() {
     let Some(llvm) = llvm() else { return };
     if Command::new("cc").arg("--version").output().is_err() {
         assert!(!common::required("cc"));
-        println!("skipped: no `cc` to build the calling program");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("{}\n", format_args!("skipped: no `cc` to build the calling program")),
+        );
         return;
     }
     let folder = Folder::new("libraries");

@@ -126,10 +126,6 @@ impl Work<'_> {
             return;
         }
         self.state[id.index()] = State::Visited;
-        // Its steps could not be read, which has been reported.
-        if self.module.broken.contains(&id) {
-            return;
-        }
         match self.module.scripts.iter().find(|s| s.fun == id) {
             Some(script) => {
                 self.visit(script.of);

@@ -34,7 +34,13 @@ fn llvm(suite: &Suite, what: &str) -> Option<Llvm> {
         Err(e) => {
             let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
             assert!(!required.split(',').any(|t| t.trim() == "llvm"), "llvm is required and missing: {e}");
-            println!("skipped: {what}, {} instances: libLLVM is missing: {e}", suite.instances.len());
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!(
+                    "{}\n",
+                    format_args!("skipped: {what}, {} instances: libLLVM is missing: {e}", suite.instances.len())
+                ),
+            );
             None
         }
     }

@@ -14,7 +14,10 @@ pub fn or_skip<T>(word: &str, found: Result<T, ToolError>) -> Option<T> {
         Ok(tool) => Some(tool),
         Err(error) => {
             assert!(!required(word), "{word} is required: {error}");
-            println!("skipped: {error}");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("{}\n", format_args!("skipped: {error}")),
+            );
             None
         }
     }

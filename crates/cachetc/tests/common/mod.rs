@@ -56,6 +56,9 @@ pub fn golden(expected: &str, actual: &str) -> Result<(), String> {
 pub fn skipped(tool: &str, why: &str) -> bool {
     let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
     assert!(!required.split(',').any(|t| t.trim() == tool), "{tool} is required and missing: {why}");
-    println!("skipped: {tool} is missing: {why}");
+    let _ = std::io::Write::write_fmt(
+        &mut std::io::stderr(),
+        format_args!("{}\n", format_args!("skipped: {tool} is missing: {why}")),
+    );
     true
 }
