@@ -1,10 +1,13 @@
 //! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
 
 use crate::condition::{Condition, Failure, Kind, discharge, misfit};
-use crate::relation::{self, Asked};
+use crate::context::Context;
+use crate::prover::{self, Verdict};
+use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Fun, FunId, Program, StmtKind};
+use cachet_core::ir::{Binding, Device, Fun, FunId, Program, StmtKind};
+use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
@@ -38,6 +41,8 @@ pub struct Claim {
     pub links: Vec<Link>,
     /// The arithmetic in which both are read.
     pub arithmetic: String,
+    /// What the schedule's steps added to the requirements, as it is written.
+    pub requires: Vec<String>,
     /// How many steps were checked.
     pub steps: usize,
     /// How many conditions were proved.
@@ -63,6 +68,8 @@ pub enum RelationKind {
 /// What one step was found to need.
 #[derive(Clone, Debug)]
 pub struct StepReport {
+    /// The program after the step, with what it now requires.
+    pub after: Fun,
     /// The conditions that were proved, in order: those of the new program, then those of the relation.
     pub conditions: Vec<Condition>,
     /// How many of them belong to the program itself; the others relate it to the one before.
@@ -74,13 +81,16 @@ pub struct Checker {
     program: Program,
     accepted: Vec<bool>,
     claims: Vec<Option<Claim>>,
+    /// How many of a function's requirements are the user's own: the first ones.
+    own: Vec<usize>,
 }
 
 impl Checker {
     /// Nothing is accepted yet.
     pub fn new(program: Program) -> Checker {
         let count = program.funs.len();
-        Checker { program, accepted: vec![false; count], claims: vec![None; count] }
+        let own = program.funs.iter().map(|f| f.requires.len()).collect();
+        Checker { program, accepted: vec![false; count], claims: vec![None; count], own }
     }
 
     /// The program as it stands.
@@ -143,10 +153,11 @@ impl Checker {
         let mut made = derive(&self.program, of, &name, types);
         made.span = span;
         self.program.funs[fun.index()] = made;
+        self.own[fun.index()] = self.own[of.index()];
         self.accepted[fun.index()] = true;
         let to = instance_name(&self.program, &self.program.funs[of.index()].name, types);
         let mut links = vec![Link { relation: RelationKind::Bits, to }];
-        let (mut steps, mut conditions) = (0, 0);
+        let (mut steps, mut conditions, mut requires) = (0, 0, Vec::new());
         if let Some(claim) = self.claim(of) {
             // A schedule of a schedule: both links say bits, so the function agrees with the first one's origin.
             links = claim
@@ -154,9 +165,10 @@ impl Checker {
                 .iter()
                 .map(|l| Link { relation: l.relation, to: instance_name(&self.program, &l.to, types) })
                 .collect();
-            (steps, conditions) = (claim.steps, claim.conditions);
+            (steps, conditions, requires) = (claim.steps, claim.conditions, claim.requires.clone());
         }
-        self.claims[fun.index()] = Some(Claim { name, links, arithmetic: "host".into(), steps, conditions });
+        let arithmetic = "host".into();
+        self.claims[fun.index()] = Some(Claim { name, links, arithmetic, requires, steps, conditions });
         true
     }
 
@@ -174,12 +186,19 @@ impl Checker {
         if result.is_err() {
             self.accepted[id.index()] = false;
         }
-        let report = result?;
-        self.program.funs[id.index()] = rewrite.after.clone();
+        let mut report = result?;
+        let own = self.own[id.index()];
+        if report.after.requires.len() > own {
+            report.after.requires = needs::without_implied(&report.after, own);
+        }
+        let names = Names::of(&self.program, &report.after);
+        let requires = report.after.requires[own..].iter().map(|g| names.requirement(g)).collect();
         if let Some(claim) = &mut self.claims[id.index()] {
             claim.steps += 1;
             claim.conditions += report.conditions.len();
+            claim.requires = requires;
         }
+        self.program.funs[id.index()] = report.after.clone();
         Ok(report)
     }
 
@@ -189,6 +208,7 @@ impl Checker {
             let message = format!("relation {}: the program before the step was refused", asked.name);
             return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
         }
+        let rewrite = &unrequired(before, rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
             let mut d = Diagnostic::error(
                 codes::RECIPE,
@@ -206,9 +226,17 @@ impl Checker {
             c.places.push((asked.span, format!("`{}` is asked for here", asked.step)));
         }
         discharge(&conditions)?;
-        conditions.extend(relation::conditions(&self.program, before, rewrite, asked)?);
+        let needed = relation::conditions(&self.program, before, rewrite, asked)?;
+        let added = &rewrite.after.requires[before.requires.len()..];
+        if let Some(stray) = added.iter().find(|g| !needed.requirements.contains(g)) {
+            let stray = Names::of(&self.program, &rewrite.after).guard(stray);
+            let message =
+                format!("relation {}: the step requires {stray}, which nothing in its recipe needs", asked.name);
+            return Err(misfit(Kind::Requirement, Diagnostic::error(codes::RECIPE, asked.span, message)));
+        }
+        conditions.extend(needed.conditions);
         discharge(&conditions[of_program..])?;
-        Ok(StepReport { conditions, of_program })
+        Ok(StepReport { after: rewrite.after.clone(), conditions, of_program })
     }
 
     fn invalid(&self, fun: &Fun, faults: &[validate::Fault]) -> Vec<Failure> {
@@ -228,22 +256,40 @@ impl Checker {
     }
 }
 
+/// A step's proposal without those requirements that follow from what the function requires already.
+fn unrequired(before: &Fun, rewrite: &Rewrite) -> Rewrite {
+    let mut rewrite = rewrite.clone();
+    let own = before.requires.len();
+    if rewrite.after.requires.len() > own && rewrite.after.requires.starts_with(&before.requires) {
+        let proposed = rewrite.after.requires.split_off(own);
+        for guard in proposed {
+            let fun = &rewrite.after;
+            let cx = Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires);
+            if !matches!(prover::prove(&cx.problem(cx.guard(&guard))), Verdict::Proved(_)) {
+                rewrite.after.requires.push(guard);
+            }
+        }
+    }
+    rewrite
+}
+
 /// At most this many failed conditions of one function are reported.
 pub const MOST_FAILURES: usize = 8;
 
-/// Refuses what no rule here covers yet: grids need windows, leases need exclusiveness, strides need injectivity.
+/// Refuses what no rule here covers yet: devices need their arithmetic, leases exclusiveness, strides injectivity.
 fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
     struct Uncovered(Option<(&'static str, cachet_source::Span)>);
     impl Visit for Uncovered {
         fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
             match &stmt.kind {
-                StmtKind::Grid(_) => {
-                    self.0 = self.0.or(Some(("the proof that a grid's windows are disjoint", stmt.span.0)))
+                StmtKind::Grid(g) if g.device != Device::HOST || g.level != 0 => {
+                    self.0 = self.0.or(Some(("grids of devices", stmt.span.0)))
                 }
                 StmtKind::Lease { .. } => {
                     self.0 = self.0.or(Some(("the proof that a lease is exclusive", stmt.span.0)))
                 }
                 StmtKind::For { .. }
+                | StmtKind::Grid(_)
                 | StmtKind::If { .. }
                 | StmtKind::Let { .. }
                 | StmtKind::Var { .. }

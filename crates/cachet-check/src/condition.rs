@@ -41,6 +41,18 @@ pub enum Kind {
     Cell,
     /// Reordered iterations touch different cells.
     Order,
+    /// Blocks run through a range once and ascending.
+    Split,
+    /// A length is a multiple of a block's.
+    Multiple,
+    /// Two nests have the same iterations.
+    Map,
+    /// A condition that a recipe gives holds.
+    Given,
+    /// The windows of a grid's iterations are disjoint.
+    Windows,
+    /// An iteration of a grid stays inside its window.
+    Window,
 }
 
 /// Something to be proved.

@@ -7,7 +7,7 @@
 //! Invariant: every fact holds at every event of the place, for all sizes that satisfy the function's requirements.
 
 use crate::formula::{Formula, Hint, Problem, Term, Var as Unknown};
-use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Rel, Var};
+use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Rel, Var, VarInfo};
 use std::collections::BTreeMap;
 
 /// How an unknown prints in a counterexample.
@@ -66,15 +66,20 @@ pub struct Context {
 impl Context {
     /// At a function's entry: sizes within their limits, and what it requires.
     pub fn entry(fun: &Fun) -> Context {
+        Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires)
+    }
+
+    /// Sizes within their limits and conditions on them.
+    pub fn of_sizes(sizes: &[Var], vars: &[VarInfo], requires: &[Guard]) -> Context {
         let mut cx = Context::default();
-        for size in &fun.sizes {
-            let t = cx.unknown(Shown::Plain(fun.vars[size.index()].name.clone()));
+        for size in sizes {
+            let t = cx.unknown(Shown::Plain(vars[size.index()].name.clone()));
             cx.facts.push(t.clone().ge(0));
             cx.facts.push(t.clone().le(i128::from(MAX_DIM)));
             cx.meanings.insert(*size, Meaning::Index(t));
         }
-        cx.sizes = fun.sizes.len();
-        for guard in &fun.requires {
+        cx.sizes = sizes.len();
+        for guard in requires {
             cx.assume(guard);
         }
         cx

@@ -11,10 +11,12 @@
 //! | Fits | an argument has the extents that the parameter declares; compared buffers have one shape |
 //! | Requirement | a called function's requirements hold |
 //! | Apart | what a call lends to be written is apart from everything else it lends |
+//! | Windows, Window | see [`grid`] |
 //!
 //! Scope, types and arity are the validator's; it has run before. Index arithmetic is shown to fit 64 bits by intervals
 //! ([`range`]), and the requirements are shown to have a witness.
 
+mod grid;
 mod init;
 mod lend;
 pub mod range;
@@ -52,6 +54,7 @@ pub fn conditions(program: &Program, fun: &Fun) -> Result<Vec<Condition>, Box<Fa
             What::ReadAll(_) => {}
         }
     }
+    grid::conditions(program, fun, &mut out)?;
     init::reads(program, fun, &events, &mut out);
     init::produced(program, fun, &events, &mut out);
     Ok(out)

@@ -72,6 +72,7 @@ registry! {
     NO_MATCH = "no-match", "a step whose pattern is not in the program";
     AMBIGUOUS = "ambiguous", "a step whose pattern is in the program more than once";
     STEP_ARGUMENT = "step-argument", "an argument of a step that does not fit";
+    GRID = "grid", "iterations of a grid that may touch each other's data";
     RECIPE = "recipe", "a line of a recipe that does not fit the programs";
     RELATION = "relation", "a rewrite that was not shown to keep the result";
     // Tools.

@@ -16,6 +16,7 @@ use cachet_check::relation::Asked;
 use cachet_core::ir::{Fun, FunId};
 use cachet_core::rewrite::{Site, callees};
 use cachet_core::script::{Module, Script};
+use cachet_schedule::Splits;
 use cachet_source::{Diagnostic, Sources};
 use std::collections::BTreeMap;
 
@@ -84,6 +85,7 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
         diagnostics: Vec::new(),
         traces: BTreeMap::new(),
         conditions: 0,
+        splits: BTreeMap::new(),
         state: vec![State::New; module.program.funs.len()],
     };
     for id in work.order() {
@@ -107,6 +109,8 @@ struct Work<'a> {
     diagnostics: Vec<Diagnostic>,
     traces: BTreeMap<FunId, Trace>,
     conditions: usize,
+    /// What each schedule has split, for those that continue it.
+    splits: BTreeMap<FunId, Splits>,
     state: Vec<State>,
 }
 
@@ -161,9 +165,10 @@ impl Work<'_> {
         }
         let start = self.checker.program().funs[script.fun.index()].clone();
         let mut steps = Vec::new();
+        let mut splits = self.splits.get(&script.of).cloned().unwrap_or_default();
         for (n, call) in script.steps.iter().enumerate() {
             let before = self.checker.program().funs[script.fun.index()].clone();
-            let made = cachet_schedule::apply(self.checker.program(), &before, call, &self.module.steps);
+            let made = cachet_schedule::apply(self.checker.program(), &before, call, &self.module.steps, &mut splits);
             let from = if n == 0 { script.name.clone() } else { format!("{}'{n}", script.name) };
             let asked = Asked {
                 name: format!("{from}_{}", call.name),
@@ -178,8 +183,8 @@ impl Work<'_> {
                         self.conditions += report.conditions.len();
                         steps.push(TracedStep {
                             name: format!("{}'{}", script.name, n + 1),
-                            text: step_text(call),
-                            after: rewrite.after,
+                            text: call.to_string(),
+                            after: report.after,
                             site: rewrite.to,
                             conditions: report.conditions,
                             of_program: report.of_program,
@@ -194,6 +199,7 @@ impl Work<'_> {
                 break;
             }
         }
+        self.splits.insert(script.fun, splits);
         self.traces.insert(script.fun, Trace { start, steps });
     }
 
@@ -201,18 +207,4 @@ impl Work<'_> {
         self.checker.refuse(script.fun);
         self.diagnostics.push(d);
     }
-}
-
-/// A step as it is written, from its parts.
-fn step_text(call: &cachet_core::script::StepCall) -> String {
-    use cachet_core::script::StepArg;
-    fn arg(a: &StepArg) -> String {
-        match a {
-            StepArg::Name { name, nth: Some(n), .. } => format!("{name}#{n}"),
-            StepArg::Name { name, nth: None, .. } => name.clone(),
-            StepArg::Number(n, _) => n.to_string(),
-            StepArg::Tuple(parts, _) => format!("({})", parts.iter().map(arg).collect::<Vec<_>>().join(", ")),
-        }
-    }
-    std::iter::once(call.name.clone()).chain(call.args.iter().map(arg)).collect::<Vec<_>>().join(" ")
 }

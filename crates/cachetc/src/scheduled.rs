@@ -56,7 +56,7 @@ fn item(outcome: &Outcome, id: FunId, steps: bool) -> Option<String> {
         out.push_str(&listing(program, last));
     }
     match outcome.claims.get(&id) {
-        Some(c) => out.push_str(&format!("\n{}", claim::text(program, last, c))),
+        Some(c) => out.push_str(&format!("\n{}", claim::text(c))),
         None => out.push_str(&format!("\n{}: refused after {} of its steps; no claim", last.name, trace.steps.len())),
     }
     Some(out)

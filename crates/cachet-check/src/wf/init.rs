@@ -17,6 +17,7 @@ use crate::events::{Event, Frame, FrameKind, INSIDE, What};
 use crate::formula::{Formula, Term};
 use cachet_core::ir::{Buffer, Call, Domain, Fun, Guard, Ix, Program, Role, Var};
 use cachet_core::print::Names;
+use cachet_core::rewrite::{Live, Visit};
 use cachet_source::codes;
 use std::collections::BTreeMap;
 
@@ -201,14 +202,21 @@ fn order(first: &Event, second: Option<&Event>) -> Order {
     if position(first) < position(second) { Order::Before(shared) } else { Order::Around(shared) }
 }
 
-/// Witnesses in an earlier iteration of a loop that encloses both: its first, and the one before.
+/// Witnesses in an earlier iteration of a loop that encloses both: its first, and the one before. Loops that the cell
+/// does not mention come first, the innermost before those around it: they return to a cell.
 fn earlier_iterations(cx: &Context, w: &Writer, shared: usize, at: &[Term]) -> Vec<Formula> {
     let mut out = Vec::new();
-    for frame in &w.event.frames {
+    let mentioned: Live = match &w.cells {
+        Cells::One(cell) => live_of(cell.iter()),
+        Cells::Box(axes) => live_of(axes.iter().flat_map(|(s, n)| [s, n])),
+    };
+    let mut around: Vec<&Frame> = w.event.frames.iter().filter(|f| f.depth <= shared).collect();
+    around.sort_by_key(|f| match &f.kind {
+        FrameKind::Loop(var, _) => (mentioned.vars.contains(var), std::cmp::Reverse(f.depth)),
+        FrameKind::Guard(..) => (true, std::cmp::Reverse(0)),
+    });
+    for frame in around {
         let FrameKind::Loop(var, domain) = &frame.kind else { continue };
-        if frame.depth > shared {
-            break;
-        }
         let Some(now) = cx.counter(*var) else { continue };
         let first = match domain {
             Domain::Range { lo, .. } => cx.ix(lo),
@@ -221,6 +229,12 @@ fn earlier_iterations(cx: &Context, w: &Writer, shared: usize, at: &[Term]) -> V
         }
     }
     out
+}
+
+fn live_of<'i>(ixs: impl Iterator<Item = &'i Ix>) -> Live {
+    let mut live = Live::default();
+    ixs.for_each(|i| live.ix(i));
+    live
 }
 
 /// That the writer, with loops up to depth `shared` as at the reader, one loop perhaps moved, and the others solved
@@ -351,7 +365,7 @@ impl Linear {
                 _ => false,
             },
             Ix::Div(..) | Ix::Mod(..) | Ix::Min(..) | Ix::Max(..) | Ix::If(..) | Ix::Block(..) => {
-                let live = cachet_core::rewrite::Live::of_ix(ix);
+                let live = Live::of_ix(ix);
                 !live.vars.iter().any(|v| unknown.contains_key(v)) && known(self)
             }
         }

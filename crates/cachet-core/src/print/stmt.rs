@@ -41,7 +41,7 @@ pub fn signature(program: &Program, fun: &Fun) -> String {
         };
         let _ = writeln!(out, "    ({mode} {}: {})", info.name, buffer_type(&names, info));
     }
-    clause(&mut out, "requires", fun.requires.iter().map(|g| names.guard(g)));
+    clause(&mut out, "requires", fun.requires.iter().map(|g| names.requirement(g)));
     clause(&mut out, "produces", fun.produces.iter().map(|b| format!("Init {}", names.buffer(*b))));
     clause(&mut out, "scratch", fun.scratch.iter().map(|b| names.buffer(*b).to_string()));
     out
