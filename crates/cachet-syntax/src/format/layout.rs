@@ -52,12 +52,23 @@ enum Frame {
     },
 }
 
+impl Frame {
+    /// The column from which lines in it are counted.
+    fn line(&self) -> usize {
+        match self {
+            Frame::Block { indent: line, .. } | Frame::Bracket { line } => *line,
+        }
+    }
+}
+
 /// A node that is open.
 struct Opened {
     /// The number of its first token.
     first: usize,
-    /// The number of the last token that ends a header which the node is part of, within the innermost block.
-    header: usize,
+    /// The number of the token that ends its header.
+    body: Option<usize>,
+    /// Whether it is a clause at its item's column, whose lines are its own and not the header's.
+    clause: bool,
     /// Where it is a block on lines of its own: the column from which its own was counted.
     base: Option<usize>,
     tail: bool,
@@ -67,7 +78,10 @@ struct Opened {
 #[derive(Default)]
 struct Walk {
     out: Vec<Line>,
-    /// The column of each token's line.
+    /// The column of the line that has the last token.
+    line: usize,
+    /// The column from which a construct that starts with a token is counted: that of the token's line, but in
+    /// `else if` that of the first `if`.
     line_of: Vec<usize>,
     frames: Vec<Frame>,
     nodes: Vec<Opened>,
@@ -75,6 +89,8 @@ struct Walk {
     closed: Vec<(usize, usize)>,
     /// Where the entry around a closed block goes on.
     tail: Option<usize>,
+    /// After an `else` that goes on with an entry behind a block: the column from which its `if` was counted.
+    branch: Option<usize>,
     /// The line on which the last token stands, if that token starts it and its block belongs below it.
     opener: Option<usize>,
 }
@@ -89,14 +105,11 @@ impl Walk {
             self.opens = true;
             base.unwrap_or(0)
         });
-        // A clause at its item's column has its own lines; one on the header's line is part of the header.
         let clause =
             node.kind == SyntaxKind::Clause && matches!(next, Some(Event::Token(Token { place: Place::AtEntry, .. })));
-        let outer = if base.is_some() || clause { 0 } else { self.nodes.last().map_or(0, |n| n.header) };
-        let header = outer.max(node.body.unwrap_or(0));
         let compact =
             matches!(node.kind, SyntaxKind::Module | SyntaxKind::Import | SyntaxKind::ConstItem) && node.one_line;
-        self.nodes.push(Opened { first: self.out.len(), header, base, tail: node.tail, compact });
+        self.nodes.push(Opened { first: self.out.len(), body: node.body, clause, base, tail: node.tail, compact });
     }
 
     fn close(&mut self) {
@@ -110,13 +123,16 @@ impl Walk {
     fn token(&mut self, token: &Token<'_>) {
         let number = self.out.len();
         let indent = self.indent(token.place, number);
-        let line = indent.or(self.line_of.last().copied()).unwrap_or(0);
+        let line = indent.unwrap_or(self.line);
         match token.bracket {
             Bracket::Opens => self.frames.push(Frame::Bracket { line }),
             Bracket::Closes => drop(self.frames.pop()),
             Bracket::None => {}
         }
-        self.line_of.push(line);
+        self.line = line;
+        let branch = self.branch.take().filter(|_| token.text == "if");
+        self.line_of.push(branch.unwrap_or(line));
+        self.branch = self.tail.filter(|_| token.text == "else" && indent.is_some()).map(|tail| tail - STEP);
         self.opener = indent.filter(|_| matches!(token.text, "else" | "relate"));
         self.tail = None;
         let item = self.nodes.get(1).filter(|n| n.first == number).map(|n| n.compact);
@@ -125,16 +141,34 @@ impl Walk {
     }
 
     fn indent(&self, place: Place, number: usize) -> Option<usize> {
-        let header = self.nodes.last().is_some_and(|n| n.header > number);
-        let step = if header { HEADER } else { STEP };
         match (place, self.frames.last()) {
             (Place::Inline, _) => None,
             (_, None) => Some(0),
-            (Place::Continuation, _) if self.tail.is_some() => self.tail,
-            (Place::Continuation, Some(Frame::Block { indent, .. })) => Some(indent + step),
-            (Place::Continuation, Some(Frame::Bracket { line })) => Some(line + step),
-            (Place::Entry | Place::AtEntry | Place::Closer, Some(Frame::Block { indent: at, .. })) => Some(*at),
-            (Place::Entry | Place::AtEntry | Place::Closer, Some(Frame::Bracket { line: at })) => Some(*at),
+            (Place::Entry | Place::AtEntry | Place::Closer, Some(frame)) => Some(frame.line()),
+            (Place::Continuation, Some(frame)) => {
+                let plain = || match self.header(number) {
+                    Some(line) => line.max(frame.line()) + HEADER,
+                    None => frame.line() + STEP,
+                };
+                Some(self.tail.unwrap_or_else(plain))
+            }
         }
+    }
+
+    /// The column of the line on which the header starts that goes on with token `number`, if one does.
+    fn header(&self, number: usize) -> Option<usize> {
+        // What starts with this token is not gone on with.
+        for node in self.nodes.iter().rev().skip_while(|n| n.first == number) {
+            if node.base.is_some() {
+                return None;
+            }
+            if node.body.is_some_and(|body| body > number) {
+                return self.line_of.get(node.first).copied();
+            }
+            if node.clause {
+                return None;
+            }
+        }
+        None
     }
 }

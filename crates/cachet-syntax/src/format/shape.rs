@@ -163,6 +163,8 @@ struct Walk<'t> {
     gap: Gap<'t>,
     /// How many tokens there were.
     tokens: usize,
+    /// The kind of the last token.
+    before: Option<SyntaxKind>,
     /// The column here, if nothing but blanks stands before it on its line.
     column: Option<usize>,
     blank: bool,
@@ -181,6 +183,7 @@ impl<'t> Walk<'t> {
             nodes: Vec::new(),
             gap: Gap::default(),
             tokens: 0,
+            before: None,
             column: Some(0),
             blank: false,
             end: 0,
@@ -261,9 +264,8 @@ impl<'t> Walk<'t> {
         let parent = token.parent();
         let last = kind == SyntaxKind::DotDot && parent.as_ref().and_then(|p| p.last_token()).as_ref() == Some(token);
         let parent = parent.map_or(SyntaxKind::Root, |p| p.kind());
-        // The words of a built-in step are free, and so are its brackets.
-        let bracket = if parent == SyntaxKind::BuiltinStepItem { Bracket::None } else { bracket(kind) };
-        let place = self.place(kind, parent, text, start);
+        let bracket = self.bracket(token, kind, parent);
+        let place = self.place(kind, parent, bracket, text, start);
         if place == Place::Continuation
             && let Some(Event::Open(node)) = self.closed.and_then(|event| self.events.get_mut(event))
         {
@@ -288,14 +290,34 @@ impl<'t> Walk<'t> {
         let touches = start == self.end && start > 0;
         self.events.push(Event::Token(Token { kind, parent, text, place, last, touches, bracket, gap }));
         self.tokens += 1;
+        self.before = Some(kind);
         self.column = None;
     }
 
-    fn place(&mut self, kind: SyntaxKind, parent: SyntaxKind, text: &'t str, start: usize) -> Place {
+    /// The words of a built-in step are free, and so are its brackets; `()` is one thing, in which lines do count.
+    fn bracket(&self, token: &SyntaxToken, kind: SyntaxKind, parent: SyntaxKind) -> Bracket {
+        let after = || {
+            let mut next = token.next_token();
+            while let Some(trivia) = next.as_ref().filter(|t| t.kind().is_trivia()) {
+                next = trivia.next_token();
+            }
+            next.map(|t| t.kind())
+        };
+        match kind {
+            _ if parent == SyntaxKind::BuiltinStepItem => Bracket::None,
+            SyntaxKind::LParen if after() == Some(SyntaxKind::RParen) => Bracket::None,
+            SyntaxKind::RParen if self.before == Some(SyntaxKind::LParen) => Bracket::None,
+            SyntaxKind::LParen | SyntaxKind::LBracket | SyntaxKind::LBrace => Bracket::Opens,
+            SyntaxKind::RParen | SyntaxKind::RBracket | SyntaxKind::RBrace => Bracket::Closes,
+            _ => Bracket::None,
+        }
+    }
+
+    fn place(&mut self, kind: SyntaxKind, parent: SyntaxKind, bracket: Bracket, text: &'t str, start: usize) -> Place {
         let (Some(column), Some(node)) = (self.column, self.nodes.last()) else { return Place::Inline };
         match self.frames.last_mut() {
             None => Place::Entry,
-            Some(Frame::Bracket) if bracket(kind) == Bracket::Closes => Place::Closer,
+            Some(Frame::Bracket) if bracket == Bracket::Closes => Place::Closer,
             Some(Frame::Bracket) => Place::Continuation,
             Some(Frame::Block { col, child, entry, first }) => {
                 if column == *col && *child == start {
@@ -321,14 +343,6 @@ impl<'t> Walk<'t> {
         {
             node.one_line = false;
         }
-    }
-}
-
-fn bracket(kind: SyntaxKind) -> Bracket {
-    match kind {
-        SyntaxKind::LParen | SyntaxKind::LBracket | SyntaxKind::LBrace => Bracket::Opens,
-        SyntaxKind::RParen | SyntaxKind::RBracket | SyntaxKind::RBrace => Bracket::Closes,
-        _ => Bracket::None,
     }
 }
 
