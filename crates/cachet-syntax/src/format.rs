@@ -168,3 +168,38 @@ fn blank_above(gap: &Gap<'_>, line: &Line) -> bool {
     let above = |c: &shape::Comment<'_>| c.blank && c.own.is_some_and(|col| inner(line, col).is_none());
     gap.blank || gap.comments.iter().any(above)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{same_program, shape};
+    use crate::parse;
+    use cachet_source::FileId;
+
+    fn same(a: &str, b: &str) -> bool {
+        let parsed = parse(a, FileId(0));
+        assert!(parsed.diagnostics.is_empty() && parse(b, FileId(0)).diagnostics.is_empty(), "{a}\n{b}");
+        same_program(&shape::shape(a, &parsed.tree), b, FileId(0))
+    }
+
+    #[test]
+    fn another_program_is_seen() {
+        let f = |body: &str| format!("fn f () =\n{body}");
+        assert!(same(&f("  g a // c\n"), &f("      g   a // c")));
+        for (a, b) in [
+            ("  g a\n  b\n", "  g a\n    b\n"),
+            ("  if a then\n    g x\n    h x\n", "  if a then\n    g x\n  h x\n"),
+            ("  let x = -1\n", "  let x = - 1\n"),
+            ("  let x = 1 + 1\n", "  let x = 1 - 1\n"),
+            ("  let x: Foo [f32; 4] = a\n", "  let x: Foo = a\n"),
+            ("  g a // c\n", "  g a // d\n"),
+            ("  g a // c\n", "  g a\n"),
+            ("  g a // c\n", "  // c\n  g a\n"),
+            ("  g a\n  // c\n  // d\n", "  g a\n  // d\n  // c\n"),
+        ] {
+            assert!(!same(&f(a), &f(b)), "{a}{b}");
+        }
+        let device = |d: &str| format!("platform P where\n  device D where\n{d}");
+        assert!(!same(&device("    level L\n    line = 3\n"), &device("    level L line = 3\n")));
+        assert!(!same_program(&shape::shape("", &parse("", FileId(0)).tree), "fn", FileId(0)));
+    }
+}
