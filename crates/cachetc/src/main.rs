@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod doctor;
+mod fmt;
 mod json;
 mod render;
 mod run;
@@ -83,6 +84,15 @@ enum Command {
     },
     /// Compare bits, then measure against a named library.
     Bench(bench::Arguments),
+    /// Rewrite files in the one style: indentation, blanks, blank lines.
+    Fmt {
+        /// The files; `-` reads standard input and writes standard output.
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Change nothing; list the files that would change.
+        #[arg(long)]
+        check: bool,
+    },
     /// What was found on this machine, and what is missing.
     Doctor {
         /// The same facts for tools.
@@ -121,6 +131,7 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Run { file, interpret } => run::run(&file, interpret, format),
         Command::Build { file, output, emit } => run::build(&file, &output, emit, format),
         Command::Bench(arguments) => bench::run(&arguments, cleared, format),
+        Command::Fmt { files, check } => fmt::run(&files, check, format),
         Command::Doctor { json } => doctor::run(json),
     }
 }
