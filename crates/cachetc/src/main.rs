@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod doctor;
+mod explain;
 mod json;
 mod render;
 mod run;
@@ -30,6 +31,9 @@ struct Arguments {
     /// How problems are reported.
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text)]
     error_format: ErrorFormat,
+    /// When to use colours; `NO_COLOR` in the environment is respected.
+    #[arg(long, global = true, value_enum, default_value_t = terminal::Colour::Auto)]
+    color: terminal::Colour,
 }
 
 /// How problems are reported.
@@ -83,6 +87,14 @@ enum Command {
     },
     /// Compare bits, then measure against a named library.
     Bench(bench::Arguments),
+    /// What a code of a report means, an example that fails, and how to mend it; without a code, a list of them.
+    Explain {
+        /// Codes: what stands in brackets in a report's first line.
+        codes: Vec<String>,
+        /// The same facts for tools.
+        #[arg(long)]
+        json: bool,
+    },
     /// What was found on this machine, and what is missing.
     Doctor {
         /// The same facts for tools.
@@ -114,6 +126,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
+    terminal::choose(arguments.color);
     let format = arguments.error_format;
     match arguments.command {
         Command::Check { files } => check::run(&files, format),
@@ -121,6 +134,7 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Run { file, interpret } => run::run(&file, interpret, format),
         Command::Build { file, output, emit } => run::build(&file, &output, emit, format),
         Command::Bench(arguments) => bench::run(&arguments, cleared, format),
+        Command::Explain { codes, json } => explain::run(&codes, json, format),
         Command::Doctor { json } => doctor::run(json),
     }
 }
