@@ -5,10 +5,12 @@ mod check;
 mod doctor;
 mod explain;
 mod json;
+mod new;
 mod render;
 mod run;
 mod scheduled;
 mod terminal;
+mod test;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -74,6 +76,23 @@ enum Command {
         #[arg(long)]
         interpret: bool,
     },
+    /// Run `main` natively and in the interpreter; both must print the same, and what FILE.expected beside it has.
+    Test {
+        /// Root files.
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Only in the interpreter.
+        #[arg(long)]
+        interpret: bool,
+        /// Write what is printed to FILE.expected.
+        #[arg(long)]
+        bless: bool,
+    },
+    /// Make a folder with a kernel that checks, runs and passes its test.
+    New {
+        /// The folder; it must not exist.
+        name: PathBuf,
+    },
     /// Compile `main` and everything it calls.
     Build {
         /// The root file.
@@ -132,6 +151,8 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Check { files } => check::run(&files, format),
         Command::Scheduled { file, name, steps, json } => scheduled::run(&file, name.as_deref(), steps, json, format),
         Command::Run { file, interpret } => run::run(&file, interpret, format),
+        Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),
+        Command::New { name } => new::run(&name, format),
         Command::Build { file, output, emit } => run::build(&file, &output, emit, format),
         Command::Bench(arguments) => bench::run(&arguments, cleared, format),
         Command::Explain { codes, json } => explain::run(&codes, json, format),

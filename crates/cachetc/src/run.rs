@@ -83,7 +83,7 @@ fn interpreted(outcome: &Outcome, format: ErrorFormat) -> u8 {
 }
 
 /// Why `main` cannot run, as an exit status.
-fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
+pub fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
     match outcome.module.main {
         Some(main) if outcome.checked.accepts(main) => None,
         _ if outcome.refused() => Some(REFUSED),
