@@ -14,6 +14,9 @@ mod find;
 mod lockstep;
 mod reorder;
 pub(crate) mod sym;
+mod trace;
+
+pub use trace::TracedMove;
 
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
@@ -47,6 +50,8 @@ pub(crate) struct Relation<'a> {
     /// What is known around the site.
     context: Context,
     conditions: Vec<Condition>,
+    /// Both programs after each line of the recipe; only where somebody wants to see them.
+    trace: Option<Vec<TracedMove>>,
 }
 
 /// The conditions under which the program after a step means what the one before means.
@@ -59,6 +64,22 @@ pub fn conditions(
     rewrite: &Rewrite,
     asked: &Asked,
 ) -> Result<Vec<Condition>, Box<Failure>> {
+    relate(program, before, rewrite, asked, None).map(|r| r.conditions)
+}
+
+/// Both programs after each line of an accepted step's recipe, for people to read; nothing rests on it. Empty for a
+/// step that does not fit.
+pub fn trace(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Vec<TracedMove> {
+    relate(program, before, rewrite, asked, Some(Vec::new())).ok().and_then(|r| r.trace).unwrap_or_default()
+}
+
+fn relate<'a>(
+    program: &'a Program,
+    before: &Fun,
+    rewrite: &Rewrite,
+    asked: &'a Asked,
+    trace: Option<Vec<TracedMove>>,
+) -> Result<Relation<'a>, Box<Failure>> {
     let refuse = |why: &str| {
         let message = format!("relation {}: {why}", asked.name);
         Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)))
@@ -72,8 +93,9 @@ pub fn conditions(
     let Some(context) = context_at(before, &rewrite.from) else {
         return refuse("the step names a place that the program does not have");
     };
-    let mut relation = Relation { program, asked, fun: rewrite.after.clone(), context, conditions: Vec::new() };
+    let mut relation = Relation { program, asked, fun: rewrite.after.clone(), context, conditions: Vec::new(), trace };
     let (mut s, mut t): (Block, Block) = (s.to_vec(), t.to_vec());
+    relation.note(None, &s, &t);
     for (line, step) in rewrite.recipe.iter().enumerate() {
         relation.apply(&mut s, &mut t, &step.kind).map_err(|d| {
             let message = format!("relate line {} of {}: {}", line + 1, asked.step, d.message);
@@ -85,9 +107,10 @@ pub fn conditions(
             }
             misfit(Kind::Words, d.note(format!("relation {} was not established", asked.name)))
         })?;
+        relation.note(Some(&step.kind), &s, &t);
     }
     relation.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
-    Ok(relation.conditions)
+    Ok(relation)
 }
 
 impl Relation<'_> {

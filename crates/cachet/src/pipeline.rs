@@ -12,11 +12,11 @@ use crate::replay;
 use crate::world::World;
 use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Condition;
-use cachet_check::relation::Asked;
-use cachet_core::ir::{Fun, FunId};
-use cachet_core::rewrite::{Site, callees};
-use cachet_core::script::{Module, Script};
-use cachet_source::{Diagnostic, Sources};
+use cachet_check::relation::{self, Asked, TracedMove};
+use cachet_core::ir::{Fun, FunId, Program};
+use cachet_core::rewrite::callees;
+use cachet_core::script::{Module, Rewrite, Script};
+use cachet_source::{Diagnostic, Sources, Span};
 use std::collections::BTreeMap;
 
 /// Everything that is known of a root file after checking it.
@@ -57,6 +57,19 @@ pub struct Trace {
     pub steps: Vec<TracedStep>,
 }
 
+impl Trace {
+    /// The program before a step.
+    pub fn before(&self, step: usize) -> &Fun {
+        step.checked_sub(1).and_then(|n| self.steps.get(n)).map_or(&self.start, |s| &s.after)
+    }
+
+    /// What a step's recipe does, line by line.
+    pub fn moves(&self, program: &Program, step: usize) -> Vec<TracedMove> {
+        let before = self.before(step);
+        self.steps.get(step).map_or(Vec::new(), |s| relation::trace(program, before, &s.rewrite, &s.asked))
+    }
+}
+
 /// A step that was accepted.
 pub struct TracedStep {
     /// `swapped'1`: the program after it.
@@ -65,8 +78,10 @@ pub struct TracedStep {
     pub text: String,
     /// The program after it.
     pub after: Fun,
-    /// What changed.
-    pub site: Site,
+    /// What the step proposed: where the program changed, and the recipe.
+    pub rewrite: Rewrite,
+    /// What the relation is called, and where the step is asked for.
+    pub asked: Asked,
     /// What was proved: of the program, and of the relation to the one before.
     pub conditions: Vec<Condition>,
     /// How many of them are the program's own.
@@ -179,8 +194,9 @@ impl Work<'_> {
                         steps.push(TracedStep {
                             name: format!("{}'{}", script.name, n + 1),
                             text: step_text(call),
-                            after: rewrite.after,
-                            site: rewrite.to,
+                            after: rewrite.after.clone(),
+                            rewrite,
+                            asked,
                             conditions: report.conditions,
                             of_program: report.of_program,
                         });
@@ -190,7 +206,7 @@ impl Work<'_> {
                 },
             };
             if let Some(d) = refusal {
-                self.refuse(script, d);
+                self.refuse(script, from_callers(d, &call.callers));
                 break;
             }
         }
@@ -201,6 +217,17 @@ impl Work<'_> {
         self.checker.refuse(script.fun);
         self.diagnostics.push(d);
     }
+}
+
+/// A refusal of a step that schedule functions ask for also shows the calls that lead there, from the inside out; some
+/// reports have them already.
+fn from_callers(mut d: Diagnostic, callers: &[Span]) -> Diagnostic {
+    for caller in callers.iter().rev() {
+        if !d.labels.iter().any(|l| l.span == *caller) {
+            d = d.also(*caller, "called from here");
+        }
+    }
+    d
 }
 
 /// A step as it is written, from its parts.

@@ -1,9 +1,11 @@
 //! `cachetc`: arguments in, text out. The only door that prints.
 
 mod bench;
+mod changed;
 mod check;
 mod doctor;
 mod explain;
+mod heat;
 mod json;
 mod new;
 mod render;
@@ -64,6 +66,9 @@ enum Command {
         /// The program after every step, and what was proved there.
         #[arg(long)]
         steps: bool,
+        /// Both programs after every line of each step's recipe, and every condition.
+        #[arg(long)]
+        relate: bool,
         /// The same facts for tools.
         #[arg(long)]
         json: bool,
@@ -149,7 +154,9 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
     let format = arguments.error_format;
     match arguments.command {
         Command::Check { files } => check::run(&files, format),
-        Command::Scheduled { file, name, steps, json } => scheduled::run(&file, name.as_deref(), steps, json, format),
+        Command::Scheduled { file, name, steps, relate, json } => {
+            scheduled::run(&file, name.as_deref(), scheduled::Options { steps, relate, json }, format)
+        }
         Command::Run { file, interpret } => run::run(&file, interpret, format),
         Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),
         Command::New { name } => new::run(&name, format),

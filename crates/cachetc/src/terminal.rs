@@ -34,6 +34,11 @@ pub fn colours() -> bool {
     coloured(std::io::stderr().is_terminal())
 }
 
+/// Whether standard output takes colours.
+pub fn colours_out() -> bool {
+    coloured(std::io::stdout().is_terminal())
+}
+
 fn coloured(terminal: bool) -> bool {
     match COLOUR.get().unwrap_or(&Colour::Auto) {
         Colour::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),

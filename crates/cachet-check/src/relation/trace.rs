@@ -1,0 +1,46 @@
+//! What a recipe does, line by line: both programs as text after each of its lines.
+//!
+//! The lines are applied by the code that makes the conditions, so what is shown is what was checked.
+
+use super::Relation;
+use cachet_core::ir::Block;
+use cachet_core::pattern::{LoopRef, MoveKind};
+use cachet_core::print::statements;
+
+/// The two programs after a line of a recipe.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TracedMove {
+    /// The line in the program's names, `interchange S.j`; `None` before the first line.
+    pub line: Option<String>,
+    /// `S` as it then is.
+    pub s: String,
+    /// `T` as it then is.
+    pub t: String,
+    /// How many conditions there are by then.
+    pub conditions: usize,
+}
+
+impl Relation<'_> {
+    /// Notes both programs, where that is asked for.
+    pub(super) fn note(&mut self, line: Option<&MoveKind>, s: &Block, t: &Block) {
+        let Some(mut trace) = self.trace.take() else { return };
+        let names = self.names();
+        let (s, t) = (statements(&names, s), statements(&names, t));
+        trace.push(TracedMove { line: line.map(text), s, t, conditions: self.conditions.len() });
+        self.trace = Some(trace);
+    }
+}
+
+/// A line as it is written.
+fn text(line: &MoveKind) -> String {
+    match line {
+        MoveKind::PerCell { buffer, fold } => format!("per cell {buffer} fold {}", named(fold)),
+        MoveKind::Interchange(l) => format!("interchange {}", named(l)),
+        MoveKind::Distribute { of, at } => format!("distribute {} at {at}", named(of)),
+        MoveKind::Fuse(a, b) => format!("fuse {}, {}", named(a), named(b)),
+    }
+}
+
+fn named(l: &LoopRef) -> String {
+    if l.nth > 1 { format!("{}.{}#{}", l.side, l.name, l.nth) } else { format!("{}.{}", l.side, l.name) }
+}
