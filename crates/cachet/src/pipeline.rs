@@ -227,6 +227,7 @@ fn from_callers(mut d: Diagnostic, callers: &[Span]) -> Diagnostic {
             d = d.also(*caller, "called from here");
         }
     }
+    d.callers = callers.to_vec();
     d
 }
 

@@ -94,9 +94,7 @@ pub fn unable(format: ErrorFormat, message: &str, help: Option<&str>) -> u8 {
                 eprintln!("  help: {h}");
             }
         }
-        ErrorFormat::Json => {
-            eprintln!("{}", serde_json::json!({ "kind": "tool", "code": "tool", "message": message, "helps": help }));
-        }
+        ErrorFormat::Json => eprintln!("{}", json::unable(message, help)),
     }
     crate::UNABLE
 }
