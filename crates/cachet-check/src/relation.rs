@@ -16,7 +16,7 @@ mod reorder;
 pub(crate) mod sym;
 mod trace;
 
-pub use trace::TracedMove;
+pub use trace::{Point, TracedMove};
 
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
@@ -95,7 +95,7 @@ fn relate<'a>(
     };
     let mut relation = Relation { program, asked, fun: rewrite.after.clone(), context, conditions: Vec::new(), trace };
     let (mut s, mut t): (Block, Block) = (s.to_vec(), t.to_vec());
-    relation.note(None, &s, &t);
+    relation.note(|| Point::Start, &s, &t);
     for (line, step) in rewrite.recipe.iter().enumerate() {
         relation.apply(&mut s, &mut t, &step.kind).map_err(|d| {
             let message = format!("relate line {} of {}: {}", line + 1, asked.step, d.message);
@@ -107,9 +107,10 @@ fn relate<'a>(
             }
             misfit(Kind::Words, d.note(format!("relation {} was not established", asked.name)))
         })?;
-        relation.note(Some(&step.kind), &s, &t);
+        relation.note(|| Point::after(&step.kind), &s, &t);
     }
     relation.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
+    relation.note(|| Point::Compared, &s, &t);
     Ok(relation)
 }
 

@@ -63,7 +63,7 @@ enum Command {
         file: String,
         /// Only this contraction or schedule.
         name: Option<String>,
-        /// The program after every step, and what was proved there.
+        /// The program after every step, lines that are new marked `// <`, and what was proved there.
         #[arg(long)]
         steps: bool,
         /// Both programs after every line of each step's recipe, and every condition.

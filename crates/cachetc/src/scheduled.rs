@@ -5,6 +5,7 @@ use crate::{ErrorFormat, OK, REFUSED, UNABLE, heat, json, terminal};
 use cachet::pipeline::{self, Outcome, Trace};
 use cachet::{claim, world::Disk};
 use cachet_check::condition::Condition;
+use cachet_check::relation::{Point, TracedMove};
 use cachet_core::ir::{Fun, FunId};
 use cachet_core::print::listing;
 use serde_json::{Value, json};
@@ -104,7 +105,7 @@ fn walk(outcome: &Outcome, trace: &Trace, options: Options, paint: Paint) -> Str
             let new = changed(&listing(program, trace.before(n)), &after);
             text.push_str(&format!("\n{}", paint.program(&marked(&after, &new))));
             text.push_str(&proved(&s.conditions));
-            let lines: Vec<String> = trace.moves(program, n).into_iter().filter_map(|m| m.line).collect();
+            let lines: Vec<String> = trace.moves(program, n).into_iter().filter_map(|m| line(m.at)).collect();
             if !lines.is_empty() {
                 text.push_str(&format!("  along the recipe: {}\n", lines.join("; ")));
             }
@@ -134,27 +135,37 @@ fn related(outcome: &Outcome, trace: &Trace, step: usize, paint: Paint) -> Strin
     let conditions = &s.conditions[s.of_program..];
     let moves = trace.moves(outcome.checked.program(), step);
     let mut out = String::from("\n  S is what the step replaced, T what it put there\n");
-    let mut done = 0;
-    for (n, m) in moves.iter().enumerate() {
-        if let Some(line) = &m.line {
-            out.push_str(&format!("\n  {line}: {}\n", needs(m.conditions - done)));
-            out.push_str(&claims(conditions.get(done..m.conditions).unwrap_or(&[])));
-        }
-        done = m.conditions;
-        let before = n.checked_sub(1).and_then(|n| moves.get(n));
-        for (side, now, then) in [("S", &m.s, before.map(|b| &b.s)), ("T", &m.t, before.map(|b| &b.t))] {
-            if then == Some(now) {
-                out.push_str(&format!("  {side} as before\n"));
-            } else {
-                out.push_str(&format!("  {side}\n"));
-                for line in paint.program(now).lines() {
-                    out.push_str(&format!("    {line}\n"));
-                }
+    let mut before: Option<&TracedMove> = None;
+    for m in &moves {
+        let of_line = conditions.get(before.map_or(0, |b| b.conditions)..m.conditions).unwrap_or(&[]);
+        match &m.at {
+            Point::Start => {}
+            Point::After(line) => out.push_str(&format!("\n  {line}: {}\n{}", needs(of_line.len()), claims(of_line))),
+            Point::Compared => {
+                out.push_str(&format!("\n  S and T agree in lockstep: {}\n{}", needs(of_line.len()), claims(of_line)));
             }
         }
+        if m.at != Point::Compared {
+            out.push_str(&sides(m, before, paint));
+        }
+        before = Some(m);
     }
-    let rest = conditions.get(done..).unwrap_or(&[]);
-    out.push_str(&format!("\n  then S and T agree in lockstep: {}\n{}", needs(rest.len()), claims(rest)));
+    out
+}
+
+/// Both programs at one point; one that has not changed since the point before is not printed again.
+fn sides(m: &TracedMove, before: Option<&TracedMove>, paint: Paint) -> String {
+    let mut out = String::new();
+    for (side, now, then) in [("S", &m.s, before.map(|b| &b.s)), ("T", &m.t, before.map(|b| &b.t))] {
+        if then == Some(now) {
+            out.push_str(&format!("  {side} as before\n"));
+            continue;
+        }
+        out.push_str(&format!("  {side}\n"));
+        for line in paint.program(now).lines() {
+            out.push_str(&format!("    {line}\n"));
+        }
+    }
     out
 }
 
@@ -169,6 +180,14 @@ fn claims(conditions: &[Condition]) -> String {
         }
     }
     all.iter().map(|(what, n)| format!("    {n} x {what}\n")).collect()
+}
+
+/// The line of a recipe that ends at a point.
+fn line(at: Point) -> Option<String> {
+    match at {
+        Point::Start | Point::Compared => None,
+        Point::After(line) => Some(line),
+    }
 }
 
 fn needs(n: usize) -> String {
@@ -216,7 +235,14 @@ fn step_json(outcome: &Outcome, trace: &Trace, n: usize) -> Value {
     let relate: Vec<Value> = trace
         .moves(program, n)
         .into_iter()
-        .map(|m| json!({ "line": m.line, "S": m.s, "T": m.t, "conditions": m.conditions }))
+        .map(|m| {
+            let point = match &m.at {
+                Point::Start => "start",
+                Point::After(_) => "after",
+                Point::Compared => "compared",
+            };
+            json!({ "point": point, "line": line(m.at), "S": m.s, "T": m.t, "conditions": m.conditions })
+        })
         .collect();
     json!({
         "name": s.name,

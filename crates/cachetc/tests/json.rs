@@ -82,7 +82,7 @@ fn reports_have_the_keys_of_the_page_and_true_places() {
         }
     }
     assert!(seen.is_subset(&kinds), "{seen:?}");
-    for kind in ["error", "wrong", "not-proved", "not-built", "tool"] {
+    for kind in ["error", "wrong", "not-proved", "not-decided", "not-built", "tool"] {
         assert!(seen.contains(kind), "no refusal shows `{kind}`: {seen:?}");
     }
     assert!(replays.contains("seen"), "{replays:?}");

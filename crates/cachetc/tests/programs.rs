@@ -119,9 +119,13 @@ fn json_has_what_the_text_says_of_steps() {
     let step = &all["items"][0]["steps"][1];
     assert_eq!(step["step"], "hoist (j, k) c");
     assert_eq!(step["changed"], serde_json::json!([10, 12, 13]));
-    assert_eq!(step["relate"][0]["line"], serde_json::Value::Null);
+    assert_eq!((&step["relate"][0]["point"], &step["relate"][0]["line"]), (&"start".into(), &serde_json::Value::Null));
     assert_eq!(step["relate"][3]["line"], "interchange S.j");
     assert_eq!(step["relate"][3]["S"], step["relate"][3]["T"]);
+    assert_eq!((&step["relate"][4]["point"], step["relate"].as_array().map(Vec::len)), (&"compared".into(), Some(5)));
+    let related =
+        step["conditions"].as_array().expect("conditions").len() - step["of_program"].as_u64().unwrap_or(0) as usize;
+    assert_eq!(step["relate"][4]["conditions"], related);
     let conditions = step["conditions"].as_array().expect("conditions");
     let proved = step["proved"].as_array().expect("kinds");
     let sum: u64 = proved.iter().filter_map(|p| p["count"].as_u64()).sum();

@@ -7,11 +7,11 @@ use cachet_core::ir::Block;
 use cachet_core::pattern::{LoopRef, MoveKind};
 use cachet_core::print::statements;
 
-/// The two programs after a line of a recipe.
+/// The two programs at one point of a recipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TracedMove {
-    /// The line in the program's names, `interchange S.j`; `None` before the first line.
-    pub line: Option<String>,
+    /// The point.
+    pub at: Point,
     /// `S` as it then is.
     pub s: String,
     /// `T` as it then is.
@@ -20,13 +20,31 @@ pub struct TracedMove {
     pub conditions: usize,
 }
 
+/// A point of a recipe.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Point {
+    /// Before its first line.
+    Start,
+    /// After a line, in the program's names: `interchange S.j`.
+    After(String),
+    /// After the two programs were compared line by line.
+    Compared,
+}
+
+impl Point {
+    /// After a line of a recipe.
+    pub(super) fn after(line: &MoveKind) -> Point {
+        Point::After(text(line))
+    }
+}
+
 impl Relation<'_> {
     /// Notes both programs, where that is asked for.
-    pub(super) fn note(&mut self, line: Option<&MoveKind>, s: &Block, t: &Block) {
+    pub(super) fn note(&mut self, at: impl FnOnce() -> Point, s: &Block, t: &Block) {
         let Some(mut trace) = self.trace.take() else { return };
         let names = self.names();
         let (s, t) = (statements(&names, s), statements(&names, t));
-        trace.push(TracedMove { line: line.map(text), s, t, conditions: self.conditions.len() });
+        trace.push(TracedMove { at: at(), s, t, conditions: self.conditions.len() });
         self.trace = Some(trace);
     }
 }
