@@ -18,6 +18,9 @@ mod order;
 mod reorder;
 mod split;
 pub(crate) mod sym;
+mod trace;
+
+pub use trace::{Point, TracedMove};
 
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
@@ -53,6 +56,8 @@ pub(crate) struct Relation<'a> {
     conditions: Vec<Condition>,
     /// Conditions on sizes that the moves need, in the form in which they may be required.
     needs: Vec<Guard>,
+    /// Both programs after each line of the recipe; only where somebody wants to see them.
+    trace: Option<Vec<TracedMove>>,
 }
 
 /// What a relation needs.
@@ -68,6 +73,23 @@ pub struct Needed {
 /// # Errors
 /// A structural misfit: the two programs differ elsewhere, or a line of the recipe does not fit.
 pub fn conditions(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Result<Needed, Box<Failure>> {
+    let relation = relate(program, before, rewrite, asked, None)?;
+    Ok(Needed { conditions: relation.conditions, requirements: relation.needs })
+}
+
+/// Both programs after each line of an accepted step's recipe, for people to read; nothing rests on it. Empty for a
+/// step that does not fit.
+pub fn trace(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Vec<TracedMove> {
+    relate(program, before, rewrite, asked, Some(Vec::new())).ok().and_then(|r| r.trace).unwrap_or_default()
+}
+
+fn relate<'a>(
+    program: &'a Program,
+    before: &Fun,
+    rewrite: &Rewrite,
+    asked: &'a Asked,
+    trace: Option<Vec<TracedMove>>,
+) -> Result<Relation<'a>, Box<Failure>> {
     let refuse = |why: &str| {
         let message = format!("relation {}: {why}", asked.name);
         Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)))
@@ -85,10 +107,11 @@ pub fn conditions(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &As
         return refuse("the step names a place that the program does not have");
     };
     let (fun, conditions) = (rewrite.after.clone(), Vec::new());
-    let mut relation = Relation { program, asked, fun, context, conditions, needs: Vec::new() };
+    let mut relation = Relation { program, asked, fun, context, conditions, needs: Vec::new(), trace };
     let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
+    relation.note(|| Point::Start, &s, &t);
     relation.lines(s, t, &rewrite.recipe)?;
-    Ok(Needed { conditions: relation.conditions, requirements: relation.needs })
+    Ok(relation)
 }
 
 impl Relation<'_> {
@@ -96,11 +119,15 @@ impl Relation<'_> {
     fn lines(&mut self, mut s: Block, mut t: Block, recipe: &[Move]) -> Result<(), Box<Failure>> {
         for (n, line) in recipe.iter().enumerate() {
             if let MoveKind::Case { guard, then, els } = &line.kind {
+                self.note(|| Point::after(&line.kind), &s, &t);
                 return self.case((s, t), guard, (then, els), &recipe[n + 1..]);
             }
             self.apply(&mut s, &mut t, &line.kind).map_err(|d| self.misfit_in_line(n, line, d))?;
+            self.note(|| Point::after(&line.kind), &s, &t);
         }
-        self.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))
+        self.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
+        self.note(|| Point::Compared, &s, &t);
+        Ok(())
     }
 
     /// A line that does not fit, named by its number.

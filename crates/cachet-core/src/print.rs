@@ -8,4 +8,4 @@ mod stmt;
 
 pub use expr::Names;
 pub use float::{decimal, print_float};
-pub use stmt::{listing, signature};
+pub use stmt::{listing, signature, statements};

@@ -12,12 +12,12 @@ use crate::replay;
 use crate::world::World;
 use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Condition;
-use cachet_check::relation::Asked;
-use cachet_core::ir::{Fun, FunId};
-use cachet_core::rewrite::{Site, callees};
-use cachet_core::script::{Module, Script};
+use cachet_check::relation::{self, Asked, TracedMove};
+use cachet_core::ir::{Fun, FunId, Program};
+use cachet_core::rewrite::callees;
+use cachet_core::script::{Module, Rewrite, Script};
 use cachet_schedule::Splits;
-use cachet_source::{Diagnostic, Sources};
+use cachet_source::{Diagnostic, Sources, Span};
 use std::collections::BTreeMap;
 
 /// Everything that is known of a root file after checking it.
@@ -58,6 +58,19 @@ pub struct Trace {
     pub steps: Vec<TracedStep>,
 }
 
+impl Trace {
+    /// The program before a step.
+    pub fn before(&self, step: usize) -> &Fun {
+        step.checked_sub(1).and_then(|n| self.steps.get(n)).map_or(&self.start, |s| &s.after)
+    }
+
+    /// What a step's recipe does, line by line.
+    pub fn moves(&self, program: &Program, step: usize) -> Vec<TracedMove> {
+        let before = self.before(step);
+        self.steps.get(step).map_or(Vec::new(), |s| relation::trace(program, before, &s.rewrite, &s.asked))
+    }
+}
+
 /// A step that was accepted.
 pub struct TracedStep {
     /// `swapped'1`: the program after it.
@@ -66,8 +79,10 @@ pub struct TracedStep {
     pub text: String,
     /// The program after it.
     pub after: Fun,
-    /// What changed.
-    pub site: Site,
+    /// What the step proposed: where the program changed, and the recipe.
+    pub rewrite: Rewrite,
+    /// What the relation is called, and where the step is asked for.
+    pub asked: Asked,
     /// What was proved: of the program, and of the relation to the one before.
     pub conditions: Vec<Condition>,
     /// How many of them are the program's own.
@@ -185,7 +200,8 @@ impl Work<'_> {
                             name: format!("{}'{}", script.name, n + 1),
                             text: call.to_string(),
                             after: report.after,
-                            site: rewrite.to,
+                            rewrite,
+                            asked,
                             conditions: report.conditions,
                             of_program: report.of_program,
                         });
@@ -195,7 +211,7 @@ impl Work<'_> {
                 },
             };
             if let Some(d) = refusal {
-                self.refuse(script, d);
+                self.refuse(script, from_callers(d, &call.callers));
                 break;
             }
         }
@@ -207,4 +223,16 @@ impl Work<'_> {
         self.checker.refuse(script.fun);
         self.diagnostics.push(d);
     }
+}
+
+/// A refusal of a step that schedule functions ask for also shows the calls that lead there, from the inside out; some
+/// reports have them already.
+fn from_callers(mut d: Diagnostic, callers: &[Span]) -> Diagnostic {
+    for caller in callers.iter().rev() {
+        if !d.labels.iter().any(|l| l.span == *caller) {
+            d = d.also(*caller, "called from here");
+        }
+    }
+    d.callers = callers.to_vec();
+    d
 }

@@ -7,14 +7,17 @@ use cachet::world::Disk;
 /// Checks each file and prints one line for each.
 pub fn run(files: &[String], format: ErrorFormat) -> u8 {
     let mut code = OK;
+    let mut codes = Vec::new();
     for file in files {
         let outcome = pipeline::check(file, &Disk);
-        terminal::report(&outcome, format);
+        terminal::reports(&outcome.sources, &outcome.diagnostics, format);
+        codes.extend(outcome.diagnostics.iter().map(|d| d.code));
         terminal::say(&summary(file, &outcome));
         if outcome.refused() {
             code = REFUSED;
         }
     }
+    terminal::more(&codes, format);
     code
 }
 

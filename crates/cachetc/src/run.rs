@@ -1,6 +1,6 @@
 //! `cachetc run` and `cachetc build`.
 
-use crate::{ErrorFormat, OK, REFUSED, UNABLE, render, terminal};
+use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::native::{self, Problem};
 use cachet::pipeline::{self, Outcome};
 use cachet::world::Disk;
@@ -83,7 +83,7 @@ fn interpreted(outcome: &Outcome, format: ErrorFormat) -> u8 {
 }
 
 /// Why `main` cannot run, as an exit status.
-fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
+pub fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
     match outcome.module.main {
         Some(main) if outcome.checked.accepts(main) => None,
         _ if outcome.refused() => Some(REFUSED),
@@ -98,10 +98,8 @@ fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
 pub fn problem(outcome: &Outcome, p: &Problem, format: ErrorFormat) -> u8 {
     match p {
         Problem::Refused(d) => {
-            match format {
-                ErrorFormat::Text => eprintln!("{}", render::diagnostic(&outcome.sources, d, terminal::colours())),
-                ErrorFormat::Json => eprintln!("{}", crate::json::diagnostic(&outcome.sources, d)),
-            }
+            terminal::reports(&outcome.sources, std::slice::from_ref(&**d), format);
+            terminal::more(&[d.code], format);
             UNABLE
         }
         Problem::Tool(e) => {

@@ -19,6 +19,13 @@ pub fn listing(program: &Program, fun: &Fun) -> String {
     out
 }
 
+/// Statements on their own, as they stand in a function's body but without its indentation.
+pub fn statements(names: &Names<'_>, stmts: &Block) -> String {
+    let mut out = String::new();
+    block(names, stmts, 0, &mut out);
+    out
+}
+
 /// A function's head: name, parameters and clauses, a line each.
 pub fn signature(program: &Program, fun: &Fun) -> String {
     let names = Names::of(program, fun);
