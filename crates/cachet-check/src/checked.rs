@@ -1,8 +1,8 @@
 //! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
 
-use crate::condition::{Condition, Failure, Kind, discharge, misfit};
+use crate::condition::{Failure, Kind, Proved, discharge, misfit};
 use crate::context::Context;
-use crate::prover::{self, Verdict};
+use crate::proofs::Proofs;
 use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
@@ -71,7 +71,7 @@ pub struct StepReport {
     /// The program after the step, with what it now requires.
     pub after: Fun,
     /// The conditions that were proved, in order: those of the new program, then those of the relation.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Proved>,
     /// How many of them belong to the program itself; the others relate it to the one before.
     pub of_program: usize,
 }
@@ -83,14 +83,20 @@ pub struct Checker {
     claims: Vec<Option<Claim>>,
     /// How many of a function's requirements are the user's own: the first ones.
     own: Vec<usize>,
+    proofs: Proofs,
 }
 
 impl Checker {
     /// Nothing is accepted yet.
     pub fn new(program: Program) -> Checker {
+        Checker::with_proofs(program, Proofs::default())
+    }
+
+    /// Nothing is accepted yet, and some proofs are known.
+    pub fn with_proofs(program: Program, proofs: Proofs) -> Checker {
         let count = program.funs.len();
         let own = program.funs.iter().map(|f| f.requires.len()).collect();
-        Checker { program, accepted: vec![false; count], claims: vec![None; count], own }
+        Checker { program, accepted: vec![false; count], claims: vec![None; count], own, proofs }
     }
 
     /// The program as it stands.
@@ -112,7 +118,7 @@ impl Checker {
     ///
     /// # Errors
     /// Every condition that was not proved, in the order of the program; at most [`MOST_FAILURES`].
-    pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Condition>, Vec<Failure>> {
+    pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Proved>, Vec<Failure>> {
         let fun = &self.program.funs[id.index()];
         validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
         if let Some(name) =
@@ -122,10 +128,10 @@ impl Checker {
             return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
         }
         supported(fun).map_err(|f| vec![*f])?;
-        let conditions = wf::conditions(&self.program, fun).map_err(|f| vec![*f])?;
+        let conditions = wf::conditions(&self.program, fun, &mut self.proofs).map_err(|f| vec![*f])?;
         let mut failures: Vec<Failure> = Vec::new();
         for c in &conditions {
-            if let Err(f) = discharge(std::slice::from_ref(c)) {
+            if let Err(f) = discharge(&mut self.proofs, std::slice::from_ref(c)) {
                 // One report a place: the second side of a bound that fails at the same access says nothing new.
                 if !failures.iter().any(|g| g.kind == f.kind && g.diagnostic.span() == f.diagnostic.span()) {
                     failures.push(*f);
@@ -139,7 +145,7 @@ impl Checker {
             return Err(failures);
         }
         self.accepted[id.index()] = true;
-        Ok(conditions)
+        Ok(conditions.into_iter().map(Proved::from).collect())
     }
 
     /// Starts a schedule: its function becomes a copy of the one it is made from, which has to be accepted, with type
@@ -182,14 +188,16 @@ impl Checker {
     /// # Errors
     /// The first condition that was not proved, or a structural misfit. The function then counts as refused.
     pub fn accept_step(&mut self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
-        let result = self.step(id, rewrite, asked);
+        let mut proofs = std::mem::take(&mut self.proofs);
+        let result = self.step(id, rewrite, asked, &mut proofs);
+        self.proofs = proofs;
         if result.is_err() {
             self.accepted[id.index()] = false;
         }
         let mut report = result?;
         let own = self.own[id.index()];
         if report.after.requires.len() > own {
-            report.after.requires = needs::without_implied(&report.after, own);
+            report.after.requires = needs::without_implied(&mut self.proofs, &report.after, own);
         }
         let names = Names::of(&self.program, &report.after);
         let requires = report.after.requires[own..].iter().map(|g| names.requirement(g)).collect();
@@ -202,13 +210,19 @@ impl Checker {
         Ok(report)
     }
 
-    fn step(&self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
+    fn step(
+        &self,
+        id: FunId,
+        rewrite: &Rewrite,
+        asked: &Asked,
+        proofs: &mut Proofs,
+    ) -> Result<StepReport, Box<Failure>> {
         let before = &self.program.funs[id.index()];
         if !self.accepts(id) {
             let message = format!("relation {}: the program before the step was refused", asked.name);
             return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
         }
-        let rewrite = &unrequired(before, rewrite);
+        let rewrite = &unrequired(proofs, before, rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
             let mut d = Diagnostic::error(
                 codes::RECIPE,
@@ -219,13 +233,13 @@ impl Checker {
             misfit(Kind::Words, d)
         })?;
         supported(&rewrite.after)?;
-        let mut conditions = wf::conditions(&self.program, &rewrite.after)?;
+        let mut conditions = wf::conditions(&self.program, &rewrite.after, proofs)?;
         let of_program = conditions.len();
         for c in &mut conditions {
             c.notes.push(format!("in the program that `{}` makes ({})", asked.step, asked.name));
             c.places.push((asked.span, format!("`{}` is asked for here", asked.step)));
         }
-        discharge(&conditions)?;
+        discharge(proofs, &conditions)?;
         let needed = relation::conditions(&self.program, before, rewrite, asked)?;
         let added = &rewrite.after.requires[before.requires.len()..];
         if let Some(stray) = added.iter().find(|g| !needed.requirements.contains(g)) {
@@ -235,7 +249,8 @@ impl Checker {
             return Err(misfit(Kind::Requirement, Diagnostic::error(codes::RECIPE, asked.span, message)));
         }
         conditions.extend(needed.conditions);
-        discharge(&conditions[of_program..])?;
+        discharge(proofs, &conditions[of_program..])?;
+        let conditions = conditions.into_iter().map(Proved::from).collect();
         Ok(StepReport { after: rewrite.after.clone(), conditions, of_program })
     }
 
@@ -250,14 +265,14 @@ impl Checker {
             .collect()
     }
 
-    /// Ends the checking.
-    pub fn finish(self) -> Checked {
-        Checked { program: self.program, accepted: self.accepted }
+    /// Ends the checking; the proofs may be kept for a later run.
+    pub fn finish(self) -> (Checked, Proofs) {
+        (Checked { program: self.program, accepted: self.accepted }, self.proofs)
     }
 }
 
 /// A step's proposal without those requirements that follow from what the function requires already.
-fn unrequired(before: &Fun, rewrite: &Rewrite) -> Rewrite {
+fn unrequired(proofs: &mut Proofs, before: &Fun, rewrite: &Rewrite) -> Rewrite {
     let mut rewrite = rewrite.clone();
     let own = before.requires.len();
     if rewrite.after.requires.len() > own && rewrite.after.requires.starts_with(&before.requires) {
@@ -265,7 +280,7 @@ fn unrequired(before: &Fun, rewrite: &Rewrite) -> Rewrite {
         for guard in proposed {
             let fun = &rewrite.after;
             let cx = Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires);
-            if !matches!(prover::prove(&cx.problem(cx.guard(&guard))), Verdict::Proved(_)) {
+            if !proofs.follows(&cx, cx.guard(&guard)) {
                 rewrite.after.requires.push(guard);
             }
         }

@@ -1,7 +1,7 @@
 //! What was proved, in words: a claim as `scheduled` prints it, and the rules behind a step's conditions.
 
 use cachet_check::checked::{Claim, RelationKind};
-use cachet_check::condition::{Condition, Kind};
+use cachet_check::condition::{Kind, Proved};
 
 /// The name of the prover in claims.
 pub const PROVER: &str = concat!("cachet's own prover ", env!("CARGO_PKG_VERSION"));
@@ -78,7 +78,7 @@ pub fn says(kind: Kind) -> &'static str {
 
 /// How many conditions of each kind there are: rules in the order in which they are applied, kinds within a rule in the
 /// order of the checker.
-pub fn tally(conditions: &[Condition]) -> Vec<(Kind, usize)> {
+pub fn tally(conditions: &[Proved]) -> Vec<(Kind, usize)> {
     let mut out: Vec<(Kind, usize)> = Vec::new();
     for c in conditions {
         match out.iter_mut().find(|(k, _)| *k == c.kind) {

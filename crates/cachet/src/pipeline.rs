@@ -11,7 +11,8 @@
 use crate::replay;
 use crate::world::World;
 use cachet_check::checked::{Checked, Checker, Claim};
-use cachet_check::condition::Condition;
+use cachet_check::condition::Proved;
+use cachet_check::proofs::Proofs;
 use cachet_check::relation::{self, Asked, TracedMove};
 use cachet_core::ir::{Fun, FunId, Program};
 use cachet_core::rewrite::callees;
@@ -36,6 +37,8 @@ pub struct Outcome {
     pub traces: BTreeMap<FunId, Trace>,
     /// How many conditions were proved.
     pub conditions: usize,
+    /// What was found of each condition.
+    pub proofs: Proofs,
 }
 
 impl Outcome {
@@ -84,7 +87,7 @@ pub struct TracedStep {
     /// What the relation is called, and where the step is asked for.
     pub asked: Asked,
     /// What was proved: of the program, and of the relation to the one before.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Proved>,
     /// How many of them are the program's own.
     pub of_program: usize,
 }
@@ -95,7 +98,7 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     let (module, mut diagnostics) = cachet_frontend::load(root, world.files(), &mut sources);
     let module = module.unwrap_or_default();
     let mut work = Work {
-        checker: Checker::new(module.program.clone()),
+        checker: Checker::with_proofs(module.program.clone(), Proofs::from_bytes(world.kept_proofs(root))),
         module: &module,
         diagnostics: Vec::new(),
         traces: BTreeMap::new(),
@@ -109,7 +112,11 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     let Work { checker, diagnostics: found, traces, conditions, .. } = work;
     diagnostics.extend(found);
     let claims = module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
-    Outcome { sources, diagnostics, checked: checker.finish(), module, claims, traces, conditions }
+    let (checked, proofs) = checker.finish();
+    if let Some(bytes) = proofs.to_bytes() {
+        world.keep_proofs(root, &bytes);
+    }
+    Outcome { sources, diagnostics, checked, module, claims, traces, conditions, proofs }
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -63,7 +63,7 @@ fn shown(file: &str) -> &str {
 
 fn read(file: &str) -> std::io::Result<Vec<u8>> {
     if file != STANDARD {
-        return Disk.read(Path::new(file));
+        return Disk::default().read(Path::new(file));
     }
     let mut bytes = Vec::new();
     // One byte beyond the limit, so that the parser says which limit it is.

@@ -3,7 +3,6 @@
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::native::{self, Problem};
 use cachet::pipeline::{self, Outcome};
-use cachet::world::Disk;
 use cachet_core::interpret;
 use cachet_runtime::{Llvm, link_executable, write_file};
 use clap::ValueEnum;
@@ -20,7 +19,7 @@ pub enum Emit {
 
 /// Runs `main`, natively or in the interpreter. Both print the same text.
 pub fn run(file: &str, in_interpreter: bool, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &Disk);
+    let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     if let Some(code) = no_main(file, &outcome, format) {
         return code;
@@ -37,7 +36,7 @@ pub fn run(file: &str, in_interpreter: bool, format: ErrorFormat) -> u8 {
 
 /// Compiles `main`.
 pub fn build(file: &str, output: &Path, emit: Option<Emit>, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &Disk);
+    let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     if let Some(code) = no_main(file, &outcome, format) {
         return code;

@@ -3,8 +3,8 @@
 use crate::changed::{changed, marked};
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, heat, json, terminal};
 use cachet::pipeline::{self, Outcome, Trace};
-use cachet::{claim, world::Disk};
-use cachet_check::condition::Condition;
+use cachet::claim;
+use cachet_check::condition::Proved;
 use cachet_check::relation::{Point, TracedMove};
 use cachet_core::ir::{Fun, FunId};
 use cachet_core::print::listing;
@@ -23,7 +23,7 @@ pub struct Options {
 
 /// Prints what was asked for.
 pub fn run(file: &str, name: Option<&str>, options: Options, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &Disk);
+    let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     let wanted: Vec<FunId> = match name {
         None => outcome.module.items.clone(),
@@ -119,7 +119,7 @@ fn walk(outcome: &Outcome, trace: &Trace, options: Options, paint: Paint) -> Str
 }
 
 /// How many conditions each rule asked for, and of which kind.
-fn proved(conditions: &[Condition]) -> String {
+fn proved(conditions: &[Proved]) -> String {
     let tally = claim::tally(conditions);
     let wide = tally.iter().map(|(k, _)| claim::rule(*k).len()).max().unwrap_or(0);
     let mut out = format!("\n  proved by {}\n", count(conditions.len()));
@@ -170,7 +170,7 @@ fn sides(m: &TracedMove, before: Option<&TracedMove>, paint: Paint) -> String {
 }
 
 /// What conditions of a relation say, each once, in order.
-fn claims(conditions: &[Condition]) -> String {
+fn claims(conditions: &[Proved]) -> String {
     let mut all: Vec<(&str, usize)> = Vec::new();
     for c in conditions {
         let what = c.claim.split_once(": ").map_or(c.claim.as_str(), |(_, what)| what);

@@ -3,8 +3,10 @@
 use crate::{ErrorFormat, json, render};
 use cachet::pipeline::Outcome;
 use cachet_source::{Code, Diagnostic, Sources};
+use cachet::world::Disk;
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// Stack of the thread that works: nesting is bounded, and this is far more than the bound needs.
@@ -97,4 +99,23 @@ pub fn unable(format: ErrorFormat, message: &str, help: Option<&str>) -> u8 {
         ErrorFormat::Json => eprintln!("{}", json::unable(message, help)),
     }
     crate::UNABLE
+}
+
+/// The file system, with a folder for proofs that later runs may use again: `CACHET_CACHE`, else `cachet` in the user's
+/// cache. `CACHET_CACHE=` (empty) keeps none.
+pub fn disk() -> Disk {
+    Disk::keeping_proofs(proofs_folder())
+}
+
+/// Where proofs are kept.
+pub fn proofs_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let folder = match set("CACHET_CACHE") {
+        Some(folder) => Some(folder),
+        None => set("XDG_CACHE_HOME")
+            .filter(|p| p.is_absolute())
+            .or_else(|| set("HOME").filter(|p| p.is_absolute()).map(|home| home.join(".cache")))
+            .map(|cache| cache.join("cachet")),
+    };
+    folder.filter(|f| !f.as_os_str().is_empty()).map(|f| f.join("proofs"))
 }

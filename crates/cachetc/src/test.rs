@@ -5,7 +5,6 @@
 
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, run, terminal};
 use cachet::pipeline;
-use cachet::world::Disk;
 use cachet_core::interpret;
 use cachet_runtime::{Llvm, write_file};
 use std::path::{Path, PathBuf};
@@ -83,7 +82,7 @@ fn test(file: &str, options: Options, format: ErrorFormat) -> Result<String, Fai
 
 /// What `main` prints in the reference interpreter.
 fn interpreted(file: &str, format: ErrorFormat) -> Result<String, Failed> {
-    let outcome = pipeline::check(file, &Disk);
+    let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     if let Some(code) = run::no_main(file, &outcome, format) {
         return Err(Failed::Said(code));

@@ -5,7 +5,7 @@
 //! requirement.
 
 use crate::context::Context;
-use crate::prover::{self, Verdict};
+use crate::proofs::Proofs;
 use cachet_core::ir::{Fun, Guard, Ix, VarKind};
 use cachet_core::rewrite::{Live, Visit};
 
@@ -35,7 +35,7 @@ fn tidy(guard: &Guard) -> Guard {
 
 /// The requirements of a function without those added ones that the others imply. The first `own` are the user's and
 /// stay as they are.
-pub(crate) fn without_implied(fun: &Fun, own: usize) -> Vec<Guard> {
+pub(crate) fn without_implied(proofs: &mut Proofs, fun: &Fun, own: usize) -> Vec<Guard> {
     let mut kept = fun.requires.clone();
     let mut at = kept.len();
     while at > own {
@@ -43,7 +43,7 @@ pub(crate) fn without_implied(fun: &Fun, own: usize) -> Vec<Guard> {
         let mut rest = kept.clone();
         let last = rest.remove(at);
         let cx = Context::of_sizes(&fun.sizes, &fun.vars, &rest);
-        if matches!(prover::prove(&cx.problem(cx.guard(&last))), Verdict::Proved(_)) {
+        if proofs.follows(&cx, cx.guard(&last)) {
             kept = rest;
         }
     }

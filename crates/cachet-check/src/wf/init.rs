@@ -13,7 +13,7 @@
 use super::{root, somewhere};
 use crate::condition::{Condition, Kind};
 use crate::context::Context;
-use crate::events::{Event, Frame, FrameKind, INSIDE, What};
+use crate::events::{Contexts, Event, Frame, FrameKind, INSIDE, What};
 use crate::formula::{Formula, Term};
 use cachet_core::ir::{Buffer, Call, Domain, Fun, Guard, Ix, Program, Role, Var};
 use cachet_core::print::Names;
@@ -25,7 +25,13 @@ use std::collections::BTreeMap;
 const MOST_WITNESSES: usize = 6;
 
 /// Every read of something that did not come initialised.
-pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Vec<Condition>) {
+pub(super) fn reads(
+    program: &Program,
+    fun: &Fun,
+    events: &[Event],
+    contexts: &mut Contexts<'_>,
+    out: &mut Vec<Condition>,
+) {
     let names = Names::of(program, fun);
     let writers = Writers::of(program, fun, events);
     for event in events {
@@ -35,7 +41,7 @@ pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Ve
                 if comes_initialised(fun, buffer) {
                     continue;
                 }
-                let cx = event.context(fun);
+                let cx = contexts.of(event);
                 let at = cx.tuple(&a.at);
                 let goal = writers.written(&cx, Some(event), buffer, &at);
                 let claim = format!("{} is written before it is read", names.access(a));
@@ -43,12 +49,13 @@ pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Ve
                 let text = format!("`{}` may not have been written", names.access(a));
                 out.push(Condition::new(Kind::Initialised, codes::UNINITIALISED, &cx, goal, claim).at(span, text));
             }
-            What::ReadAll(b) => whole(fun, &writers, event, root(fun, *b), None, out),
+            What::ReadAll(b) => whole(fun, &writers, (event, contexts.of(event)), root(fun, *b), None, out),
             What::Call(c) => {
                 for (view, param) in c.args.iter().zip(&program.funs[c.fun.index()].params) {
                     let callee = &program.funs[c.fun.index()];
                     if !callee.produces.contains(param) && !callee.scratch.contains(param) {
-                        whole(fun, &writers, event, root(fun, view.buffer), view.axes.as_deref(), out);
+                        let here = (event, contexts.of(event));
+                        whole(fun, &writers, here, root(fun, view.buffer), view.axes.as_deref(), out);
                     }
                 }
             }
@@ -89,7 +96,7 @@ fn comes_initialised(fun: &Fun, buffer: Buffer) -> bool {
 fn whole(
     fun: &Fun,
     writers: &Writers,
-    event: &Event,
+    (event, mut cx): (&Event, Context),
     buffer: Buffer,
     axes: Option<&[(Ix, Ix)]>,
     out: &mut Vec<Condition>,
@@ -97,7 +104,6 @@ fn whole(
     if comes_initialised(fun, buffer) {
         return;
     }
-    let mut cx = event.context(fun);
     let at = all_of(fun, &mut cx, buffer, axes);
     let goal = writers.written(&cx, Some(event), buffer, &at);
     let name = &fun.buffers[buffer.index()].name;

@@ -159,7 +159,7 @@ impl Place {
 
 fn load(root: &str) -> Module {
     let mut sources = Sources::new();
-    let (module, diagnostics) = cachet_frontend::load(root, Disk.files(), &mut sources);
+    let (module, diagnostics) = cachet_frontend::load(root, Disk::default().files(), &mut sources);
     assert!(diagnostics.iter().all(|d| !d.refuses()), "{root}: {diagnostics:?}");
     module.expect("a module")
 }
