@@ -6,12 +6,13 @@ use crate::proofs::Proofs;
 use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Device, Fun, FunId, Program, StmtKind};
+use cachet_core::ir::{Binding, Device, Fun, FunId, Guard, Program, StmtKind};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
 use cachet_source::{Diagnostic, codes};
+use std::sync::Arc;
 
 /// A program with the functions that were accepted. Only a [`Checker`] makes one.
 #[derive(Clone, Debug)]
@@ -68,8 +69,8 @@ pub enum RelationKind {
 /// What one step was found to need.
 #[derive(Clone, Debug)]
 pub struct StepReport {
-    /// The program after the step, with what it now requires.
-    pub after: Fun,
+    /// What the program after the step requires: perhaps less than was proposed.
+    pub requires: Vec<Guard>,
     /// The conditions that were proved, in order: those of the new program, then those of the relation.
     pub conditions: Vec<Proved>,
     /// How many of them belong to the program itself; the others relate it to the one before.
@@ -84,6 +85,8 @@ pub struct Checker {
     /// How many of a function's requirements are the user's own: the first ones.
     own: Vec<usize>,
     proofs: Proofs,
+    /// What this checker and those that were forked from it have in common.
+    family: Arc<()>,
 }
 
 impl Checker {
@@ -96,7 +99,39 @@ impl Checker {
     pub fn with_proofs(program: Program, proofs: Proofs) -> Checker {
         let count = program.funs.len();
         let own = program.funs.iter().map(|f| f.requires.len()).collect();
-        Checker { program, accepted: vec![false; count], claims: vec![None; count], own, proofs }
+        Checker { program, accepted: vec![false; count], claims: vec![None; count], own, proofs, family: Arc::new(()) }
+    }
+
+    /// A checker that goes on from here with some of the functions, on a thread of its own.
+    pub fn fork(&self) -> Checker {
+        Checker {
+            program: self.program.clone(),
+            accepted: self.accepted.clone(),
+            claims: self.claims.clone(),
+            own: self.own.clone(),
+            proofs: self.proofs.fork(),
+            family: Arc::clone(&self.family),
+        }
+    }
+
+    /// Ends the work of a fork.
+    pub fn settle(&mut self) {
+        self.proofs.settle();
+    }
+
+    /// Takes over what a fork of this checker has established of some functions. Of any other checker nothing is taken.
+    pub fn join(&mut self, fork: Checker, funs: &[FunId]) {
+        if !Arc::ptr_eq(&self.family, &fork.family) {
+            return;
+        }
+        let count = self.accepted.len();
+        for id in funs.iter().map(|id| id.index()).filter(|id| *id < count) {
+            self.program.funs[id] = fork.program.funs[id].clone();
+            self.accepted[id] = fork.accepted[id];
+            self.claims[id] = fork.claims[id].clone();
+            self.own[id] = fork.own[id];
+        }
+        self.proofs.join(fork.proofs);
     }
 
     /// The program as it stands.
@@ -196,17 +231,20 @@ impl Checker {
         }
         let mut report = result?;
         let own = self.own[id.index()];
-        if report.after.requires.len() > own {
-            report.after.requires = needs::without_implied(&mut self.proofs, &report.after, own);
+        let mut after = rewrite.after.clone();
+        after.requires = report.requires;
+        if after.requires.len() > own {
+            after.requires = needs::without_implied(&mut self.proofs, &after, own);
         }
-        let names = Names::of(&self.program, &report.after);
-        let requires = report.after.requires[own..].iter().map(|g| names.requirement(g)).collect();
+        report.requires = after.requires.clone();
+        let names = Names::of(&self.program, &after);
+        let requires = after.requires[own..].iter().map(|g| names.requirement(g)).collect();
         if let Some(claim) = &mut self.claims[id.index()] {
             claim.steps += 1;
             claim.conditions += report.conditions.len();
             claim.requires = requires;
         }
-        self.program.funs[id.index()] = report.after.clone();
+        self.program.funs[id.index()] = after;
         Ok(report)
     }
 
@@ -222,7 +260,8 @@ impl Checker {
             let message = format!("relation {}: the program before the step was refused", asked.name);
             return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
         }
-        let rewrite = &unrequired(proofs, before, rewrite);
+        let fewer = unrequired(proofs, before, rewrite);
+        let rewrite = fewer.as_ref().unwrap_or(rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
             let mut d = Diagnostic::error(
                 codes::RECIPE,
@@ -251,7 +290,7 @@ impl Checker {
         conditions.extend(needed.conditions);
         discharge(proofs, &conditions[of_program..])?;
         let conditions = conditions.into_iter().map(Proved::from).collect();
-        Ok(StepReport { after: rewrite.after.clone(), conditions, of_program })
+        Ok(StepReport { requires: rewrite.after.requires.clone(), conditions, of_program })
     }
 
     fn invalid(&self, fun: &Fun, faults: &[validate::Fault]) -> Vec<Failure> {
@@ -271,21 +310,23 @@ impl Checker {
     }
 }
 
-/// A step's proposal without those requirements that follow from what the function requires already.
-fn unrequired(proofs: &mut Proofs, before: &Fun, rewrite: &Rewrite) -> Rewrite {
-    let mut rewrite = rewrite.clone();
+/// A step's proposal without those requirements that follow from what the function requires already; `None` where it
+/// adds none.
+fn unrequired(proofs: &mut Proofs, before: &Fun, rewrite: &Rewrite) -> Option<Rewrite> {
     let own = before.requires.len();
-    if rewrite.after.requires.len() > own && rewrite.after.requires.starts_with(&before.requires) {
-        let proposed = rewrite.after.requires.split_off(own);
-        for guard in proposed {
-            let fun = &rewrite.after;
-            let cx = Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires);
-            if !proofs.follows(&cx, cx.guard(&guard)) {
-                rewrite.after.requires.push(guard);
-            }
+    if rewrite.after.requires.len() <= own || !rewrite.after.requires.starts_with(&before.requires) {
+        return None;
+    }
+    let mut rewrite = rewrite.clone();
+    let proposed = rewrite.after.requires.split_off(own);
+    for guard in proposed {
+        let fun = &rewrite.after;
+        let cx = Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires);
+        if !proofs.follows(&cx, cx.guard(&guard)) {
+            rewrite.after.requires.push(guard);
         }
     }
-    rewrite
+    Some(rewrite)
 }
 
 /// At most this many failed conditions of one function are reported.

@@ -52,8 +52,8 @@ pub struct Proofs {
     /// Verdicts of this run, by hash.
     known: HashMap<u64, Vec<(Text, Option<Model>)>>,
     /// What earlier runs found, as bytes, by hash.
-    kept: HashMap<u64, (usize, usize)>,
-    bytes: Vec<u8>,
+    kept: Arc<HashMap<u64, (usize, usize)>>,
+    bytes: Arc<Vec<u8>>,
     /// What to keep: all that was used in this run.
     used: BTreeMap<u64, Vec<u8>>,
     /// Whether anything in `used` is not in `kept`.
@@ -63,21 +63,36 @@ pub struct Proofs {
 impl Proofs {
     /// What earlier runs found. Bytes that are none of ours are nothing.
     pub fn from_bytes(bytes: Vec<u8>) -> Proofs {
-        let mut out = Proofs::default();
         if bytes.len() > MOST_BYTES || !bytes.starts_with(MAGIC) {
-            return out;
+            return Proofs::default();
         }
+        let mut kept = HashMap::new();
         let mut reader = Reader { bytes: &bytes, at: MAGIC.len() };
         while let (Some(hash), Some(len)) = (reader.fixed(), reader.number()) {
             let Ok(len) = usize::try_from(len) else { break };
             if len > bytes.len() - reader.at {
                 break;
             }
-            out.kept.insert(hash, (reader.at, len));
+            kept.insert(hash, (reader.at, len));
             reader.at += len;
         }
-        out.bytes = bytes;
-        out
+        Proofs { kept: Arc::new(kept), bytes: Arc::new(bytes), ..Proofs::default() }
+    }
+
+    /// Another that knows what earlier runs found, for a part of this run.
+    pub fn fork(&self) -> Proofs {
+        Proofs { kept: Arc::clone(&self.kept), bytes: Arc::clone(&self.bytes), ..Proofs::default() }
+    }
+
+    /// Ends a part of a run: what it alone knows is given up, on its own thread.
+    pub fn settle(&mut self) {
+        self.known.clear();
+    }
+
+    /// Takes over what a part of this run has found.
+    pub fn join(&mut self, part: Proofs) {
+        self.used.extend(part.used);
+        self.fresh |= part.fresh;
     }
 
     /// What to keep for later runs, if there is anything new in it: all that this run used.
@@ -348,7 +363,7 @@ mod tests {
         let places: Vec<_> = again.kept.values().copied().collect();
         for place in places {
             let mut forged = Proofs::from_bytes(bytes.clone());
-            forged.kept.values_mut().for_each(|v| *v = place);
+            Arc::make_mut(&mut forged.kept).values_mut().for_each(|v| *v = place);
             assert_eq!(verdicts(&mut forged), [true, true, false, false]);
         }
     }

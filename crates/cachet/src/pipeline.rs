@@ -20,6 +20,7 @@ use cachet_core::script::{Module, Rewrite, Script};
 use cachet_schedule::Splits;
 use cachet_source::{Diagnostic, Sources, Span};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Everything that is known of a root file after checking it.
 pub struct Outcome {
@@ -64,13 +65,18 @@ pub struct Trace {
 impl Trace {
     /// The program before a step.
     pub fn before(&self, step: usize) -> &Fun {
-        step.checked_sub(1).and_then(|n| self.steps.get(n)).map_or(&self.start, |s| &s.after)
+        step.checked_sub(1).and_then(|n| self.steps.get(n)).map_or(&self.start, TracedStep::after)
     }
 
     /// What a step's recipe does, line by line.
     pub fn moves(&self, program: &Program, step: usize) -> Vec<TracedMove> {
         let before = self.before(step);
-        self.steps.get(step).map_or(Vec::new(), |s| relation::trace(program, before, &s.rewrite, &s.asked))
+        let Some(s) = self.steps.get(step) else { return Vec::new() };
+        // A step may make an earlier requirement superfluous; the two programs are compared under both.
+        let mut rewrite = s.rewrite.clone();
+        let added = rewrite.after.requires.iter().filter(|g| !before.requires.contains(g)).cloned().collect::<Vec<_>>();
+        rewrite.after.requires = before.requires.iter().cloned().chain(added).collect();
+        relation::trace(program, before, &rewrite, &s.asked)
     }
 }
 
@@ -80,9 +86,7 @@ pub struct TracedStep {
     pub name: String,
     /// The step as it is written.
     pub text: String,
-    /// The program after it.
-    pub after: Fun,
-    /// What the step proposed: where the program changed, and the recipe.
+    /// What the step proposed: the program after it, where it changed, and the recipe.
     pub rewrite: Rewrite,
     /// What the relation is called, and where the step is asked for.
     pub asked: Asked,
@@ -92,25 +96,27 @@ pub struct TracedStep {
     pub of_program: usize,
 }
 
+impl TracedStep {
+    /// The program after it.
+    pub fn after(&self) -> &Fun {
+        &self.rewrite.after
+    }
+}
+
 /// Checks a root file and everything it imports.
 pub fn check(root: &str, world: &dyn World) -> Outcome {
     let mut sources = Sources::new();
     let (module, mut diagnostics) = cachet_frontend::load(root, world.files(), &mut sources);
     let module = module.unwrap_or_default();
-    let mut work = Work {
-        checker: Checker::with_proofs(module.program.clone(), Proofs::from_bytes(world.kept_proofs(root))),
-        module: &module,
-        diagnostics: Vec::new(),
-        traces: BTreeMap::new(),
-        conditions: 0,
-        splits: BTreeMap::new(),
-        state: vec![State::New; module.program.funs.len()],
-    };
+    let proofs = Proofs::from_bytes(world.kept_proofs(root));
+    let mut work = Work::new(Checker::with_proofs(module.program.clone(), proofs), &module);
+    work.schedules_at_once();
     for id in work.order() {
         work.visit(id);
     }
-    let Work { checker, diagnostics: found, traces, conditions, .. } = work;
-    diagnostics.extend(found);
+    let order = work.order();
+    let Work { checker, mut reports, traces, conditions, .. } = work;
+    diagnostics.extend(order.iter().filter_map(|id| reports.remove(id)).flatten());
     let claims = module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
     let (checked, proofs) = checker.finish();
     if let Some(bytes) = proofs.to_bytes() {
@@ -118,6 +124,13 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     }
     Outcome { sources, diagnostics, checked, module, claims, traces, conditions, proofs }
 }
+
+/// From how many schedules on several threads are worth their start.
+const MANY: usize = 8;
+/// At most so many threads; more would wait for each other's memory.
+const MOST_THREADS: usize = 8;
+/// A thread's stack: programs nest up to the published limit, and the walkers recurse with them.
+const STACK: usize = 256 << 20;
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
@@ -128,7 +141,8 @@ enum State {
 struct Work<'a> {
     checker: Checker,
     module: &'a Module,
-    diagnostics: Vec<Diagnostic>,
+    /// Problems of each function.
+    reports: BTreeMap<FunId, Vec<Diagnostic>>,
     traces: BTreeMap<FunId, Trace>,
     conditions: usize,
     /// What each schedule has split, for those that continue it.
@@ -136,7 +150,59 @@ struct Work<'a> {
     state: Vec<State>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(checker: Checker, module: &'a Module) -> Work<'a> {
+        Work {
+            checker,
+            module,
+            reports: BTreeMap::new(),
+            traces: BTreeMap::new(),
+            conditions: 0,
+            splits: BTreeMap::new(),
+            state: vec![State::New; module.program.funs.len()],
+        }
+    }
+
+    /// Runs schedules that do not continue one another on several threads. What is found does not depend on it.
+    fn schedules_at_once(&mut self) {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+        if threads < 2 || self.module.scripts.len() < MANY {
+            return;
+        }
+        let chains = chains(self.module);
+        for (of, _) in &chains {
+            self.visit(*of);
+        }
+        let next = AtomicUsize::new(0);
+        let run = |mut part: Work<'a>| {
+            let mut seen = Vec::new();
+            while let Some((_, funs)) = chains.get(next.fetch_add(1, Ordering::Relaxed)) {
+                funs.iter().for_each(|id| part.visit(*id));
+                seen.extend(funs);
+            }
+            part.checker.settle();
+            (part, seen)
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let spawn = |_| {
+                let part = Work { state: self.state.clone(), ..Work::new(self.checker.fork(), self.module) };
+                std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || run(part)).ok()
+            };
+            let started: Vec<_> = (0..threads).filter_map(spawn).collect();
+            // A thread that could not be started leaves its share to the others; what none has done is done later.
+            started.into_iter().filter_map(|t| t.join().ok()).collect()
+        });
+        for (part, seen) in parts {
+            let Work { checker, reports, traces, conditions, splits, .. } = part;
+            self.checker.join(checker, &seen);
+            self.reports.extend(reports);
+            self.traces.extend(traces);
+            self.conditions += conditions;
+            self.splits.extend(splits);
+            seen.iter().for_each(|id| self.state[id.index()] = State::Visited);
+        }
+    }
+
     /// Imported functions, then the root file's in source order.
     fn order(&self) -> Vec<FunId> {
         let all = (0..self.module.program.funs.len() as u32).map(FunId);
@@ -175,7 +241,8 @@ impl Work<'_> {
             Err(_) if blocked => {}
             Err(failures) => {
                 for f in failures {
-                    self.diagnostics.push(replay::of_function(self.checker.program(), fun, f));
+                    let d = replay::of_function(self.checker.program(), fun, f);
+                    self.reports.entry(id).or_default().push(d);
                 }
             }
         }
@@ -189,8 +256,8 @@ impl Work<'_> {
         let mut steps = Vec::new();
         let mut splits = self.splits.get(&script.of).cloned().unwrap_or_default();
         for (n, call) in script.steps.iter().enumerate() {
-            let before = self.checker.program().funs[script.fun.index()].clone();
-            let made = cachet_schedule::apply(self.checker.program(), &before, call, &self.module.steps, &mut splits);
+            let before = steps.last().map_or(&start, TracedStep::after);
+            let made = cachet_schedule::apply(self.checker.program(), before, call, &self.module.steps, &mut splits);
             let from = if n == 0 { script.name.clone() } else { format!("{}'{n}", script.name) };
             let asked = Asked {
                 name: format!("{from}_{}", call.name),
@@ -200,13 +267,13 @@ impl Work<'_> {
             };
             let refusal = match made {
                 Err(d) => Some(d),
-                Ok(rewrite) => match self.checker.accept_step(script.fun, &rewrite, &asked) {
+                Ok(mut rewrite) => match self.checker.accept_step(script.fun, &rewrite, &asked) {
                     Ok(report) => {
                         self.conditions += report.conditions.len();
+                        rewrite.after.requires = report.requires;
                         steps.push(TracedStep {
                             name: format!("{}'{}", script.name, n + 1),
                             text: call.to_string(),
-                            after: report.after,
                             rewrite,
                             asked,
                             conditions: report.conditions,
@@ -214,7 +281,7 @@ impl Work<'_> {
                         });
                         None
                     }
-                    Err(failure) => Some(replay::of_step(self.checker.program(), &before, &rewrite.after, *failure)),
+                    Err(failure) => Some(replay::of_step(self.checker.program(), before, &rewrite.after, *failure)),
                 },
             };
             if let Some(d) = refusal {
@@ -228,8 +295,24 @@ impl Work<'_> {
 
     fn refuse(&mut self, script: &Script, d: Diagnostic) {
         self.checker.refuse(script.fun);
-        self.diagnostics.push(d);
+        self.reports.entry(script.fun).or_default().push(d);
     }
+}
+
+/// Schedules by the function that the first of them starts from, each after the one it continues.
+fn chains(module: &Module) -> Vec<(FunId, Vec<FunId>)> {
+    let mut out: Vec<(FunId, Vec<FunId>)> = Vec::new();
+    let mut place: BTreeMap<FunId, usize> = BTreeMap::new();
+    for s in &module.scripts {
+        // A schedule that continues another comes after it in the list of scripts.
+        let at = place.get(&s.of).copied().unwrap_or_else(|| {
+            out.push((s.of, Vec::new()));
+            out.len() - 1
+        });
+        out[at].1.push(s.fun);
+        place.insert(s.fun, at);
+    }
+    out
 }
 
 /// A refusal of a step that schedule functions ask for also shows the calls that lead there, from the inside out; some

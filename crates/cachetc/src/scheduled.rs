@@ -101,7 +101,7 @@ fn walk(outcome: &Outcome, trace: &Trace, options: Options, paint: Paint) -> Str
     for (n, s) in trace.steps.iter().enumerate() {
         let mut text = format!("{}: {}\n", s.name, s.text);
         if options.steps {
-            let after = listing(program, &s.after);
+            let after = listing(program, s.after());
             let new = changed(&listing(program, trace.before(n)), &after);
             text.push_str(&format!("\n{}", paint.program(&marked(&after, &new))));
             text.push_str(&proved(&s.conditions));
@@ -219,7 +219,7 @@ fn item_json(outcome: &Outcome, id: FunId) -> Option<Value> {
 fn step_json(outcome: &Outcome, trace: &Trace, n: usize) -> Value {
     let program = outcome.checked.program();
     let s = &trace.steps[n];
-    let after = listing(program, &s.after);
+    let after = listing(program, s.after());
     let new = changed(&listing(program, trace.before(n)), &after);
     // Lines count from 1, as in reports.
     let lines: Vec<usize> = new.iter().enumerate().filter(|(_, new)| **new).map(|(i, _)| i + 1).collect();

@@ -173,15 +173,19 @@ impl Writers {
 
     /// That the cell was written before the reader, or at all where there is none.
     fn written(&self, cx: &Context, reader: Option<&Event>, buffer: Buffer, at: &[Term]) -> Formula {
-        let (mut direct, mut carried) = (Vec::new(), Vec::new());
+        let (mut before, mut around) = (Vec::new(), Vec::new());
         for w in self.writers.iter().rev().filter(|w| w.buffer == buffer && !self.killed(w)) {
             match order(&w.event, reader) {
-                Order::Before(shared) => direct.push(witness(cx, w, shared, None, at)),
-                Order::Around(shared) => carried.extend(earlier_iterations(cx, w, shared, at)),
+                Order::Before(shared) => before.push((w, shared)),
+                Order::Around(shared) => around.push((w, shared)),
             }
         }
         // Where a writer precedes the read outright, earlier iterations of the read's own loops add nothing but cases.
-        let mut choices = if direct.is_empty() { carried } else { direct };
+        let mut choices: Vec<Formula> = if before.is_empty() {
+            around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, *shared, at)).collect()
+        } else {
+            before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at)).collect()
+        };
         choices.truncate(MOST_WITNESSES);
         Formula::or(choices)
     }

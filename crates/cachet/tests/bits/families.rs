@@ -108,6 +108,14 @@ impl Suite {
         &self.program(i).funs[id.index()]
     }
 
+    /// Whether a function may be called at sizes: steps may have added requirements.
+    pub fn takes(&self, i: &Instance, id: FunId, sizes: &[i64]) -> bool {
+        let fun = self.fun(i, id);
+        let cx = cachet_check::context::Context::entry(fun);
+        let values: Vec<i128> = sizes.iter().map(|n| i128::from(*n)).collect();
+        fun.requires.iter().all(|g| cx.guard(g).eval(&values).expect("about sizes"))
+    }
+
     /// A function's name.
     pub fn name(&self, i: &Instance, id: FunId) -> &str {
         &self.fun(i, id).name

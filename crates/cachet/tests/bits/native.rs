@@ -109,7 +109,7 @@ pub fn schedules(suite: &Suite, i: &Instance, llvm: &Llvm) -> Result<Counts, Str
         for kind in kinds(&sizes) {
             let mut memory = memory(i.elem, &params(suite, i, &sizes, *kind), aligned);
             let mut want = Vec::new();
-            for (n, (id, kernel)) in kernels.iter().enumerate() {
+            for (n, (id, kernel)) in kernels.iter().enumerate().filter(|(_, k)| suite.takes(i, k.0, &sizes)) {
                 let at = |text| format!("{}, {} at {sizes:?}, {kind:?}: {text}", i.label, suite.name(i, *id));
                 let got = run(kernel, i.elem, &sizes, &mut memory).map_err(at)?;
                 if n == 0 {
@@ -137,7 +137,7 @@ pub fn guarded(suite: &Suite, i: &Instance, llvm: &Llvm) -> Result<Counts, Strin
         let want = output(&nest, &sizes, &arrays(i.elem, &params))?;
         for flush in [Flush::Start, Flush::End] {
             let mut memory = memory(i.elem, &params, |len| GuardBuffer::new(len, flush).expect("memory"));
-            for (id, kernel) in &kernels {
+            for (id, kernel) in kernels.iter().filter(|k| suite.takes(i, k.0, &sizes)) {
                 let at = |text| format!("{}, {} at {sizes:?}, {flush:?}: {text}", i.label, suite.name(i, *id));
                 let got = run(kernel, i.elem, &sizes, &mut memory).map_err(at)?;
                 if let Some(text) = difference(i.elem, &want, &got) {
@@ -182,7 +182,7 @@ pub fn empty_sums(suite: &Suite, i: &Instance, llvm: &Llvm) -> Result<Counts, St
     let mut counts = Counts::default();
     for sizes in without_terms(suite, i) {
         let mut memory = memory(i.elem, &params(suite, i, &sizes, Kind::Special), aligned);
-        for (id, kernel) in &kernels {
+        for (id, kernel) in kernels.iter().filter(|k| suite.takes(i, k.0, &sizes)) {
             let name = suite.name(i, *id);
             let at = |text| format!("{}, {name} at {sizes:?}: {text}", i.label);
             let got = run(kernel, i.elem, &sizes, &mut memory).map_err(at)?;
