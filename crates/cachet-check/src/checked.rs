@@ -272,7 +272,13 @@ impl Checker {
             misfit(Kind::Words, d)
         })?;
         supported(&rewrite.after)?;
-        let mut conditions = wf::conditions(&self.program, &rewrite.after, proofs)?;
+        let mut conditions = wf::conditions(&self.program, &rewrite.after, proofs).map_err(|mut f| {
+            if f.diagnostic.code == codes::CONTRADICTION {
+                let added = format!("`{}` adds a requirement here", asked.step);
+                f.diagnostic = f.diagnostic.also(asked.span, added);
+            }
+            f
+        })?;
         let of_program = conditions.len();
         for c in &mut conditions {
             c.notes.push(format!("in the program that `{}` makes ({})", asked.step, asked.name));

@@ -80,6 +80,8 @@ pub struct Condition {
     pub helps: Vec<String>,
     shown: Arc<Vec<Shown>>,
     sizes: usize,
+    /// Unknowns whose values say what is wrong even where other values would do.
+    keep: Vec<Unknown>,
 }
 
 impl Condition {
@@ -97,6 +99,7 @@ impl Condition {
             helps: Vec::new(),
             shown: cx.shown().clone(),
             sizes: cx.sizes(),
+            keep: Vec::new(),
         }
     }
 
@@ -108,6 +111,12 @@ impl Condition {
     /// Adds a place.
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Condition {
         self.places.push((span, text.into()));
+        self
+    }
+
+    /// Shows the values of some unknowns in any counterexample.
+    pub fn keep(mut self, terms: &[Term]) -> Condition {
+        self.keep.extend(terms.iter().filter_map(|t| if let Term::Var(v) = t { Some(*v) } else { None }));
         self
     }
 
@@ -175,7 +184,7 @@ fn refuted(c: &Condition, model: Vec<i128>) -> Failure {
     let loose = prover::irrelevant(&problem, &model);
     let mut values = Vec::new();
     for (i, shown) in c.shown.iter().enumerate() {
-        if loose.contains(&Unknown(i as u32)) {
+        if loose.contains(&Unknown(i as u32)) && !c.keep.contains(&Unknown(i as u32)) {
             continue;
         }
         let value = match shown {

@@ -239,6 +239,9 @@ impl Relation<'_> {
     fn emit_multiple(&mut self, cx: &Context, goal: crate::formula::Formula, what: &str) {
         let note = format!("relation {} needs it", self.asked.name);
         self.emit_claim(Kind::Multiple, cx, goal, what.to_string(), &[note], &[]);
+        if let Some(c) = self.conditions.last_mut() {
+            c.helps.push("with `ragged` the last block may be shorter".into());
+        }
     }
 
     fn emit_claim(

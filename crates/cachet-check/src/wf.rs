@@ -36,7 +36,7 @@ use cachet_source::{Diagnostic, Kind as Severity, codes};
 /// # Errors
 /// What can be refused without a proof: contradictory requirements, arithmetic beyond 64 bits, layouts that differ.
 pub fn conditions(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Result<Vec<Condition>, Box<Failure>> {
-    witness(fun, proofs)?;
+    witness(program, fun, proofs)?;
     range::check(program, fun)?;
     let events = events(fun);
     let names = Names::of(program, fun);
@@ -75,7 +75,7 @@ pub(crate) fn root(fun: &Fun, mut buffer: Buffer) -> Buffer {
 }
 
 /// Every function's requirements have a witness: from a contradiction everything would follow.
-fn witness(fun: &Fun, proofs: &mut Proofs) -> Result<(), Box<Failure>> {
+fn witness(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Result<(), Box<Failure>> {
     if fun.requires.is_empty() {
         return Ok(());
     }
@@ -87,7 +87,11 @@ fn witness(fun: &Fun, proofs: &mut Proofs) -> Result<(), Box<Failure>> {
             (Severity::NotDecided, "could not decide whether any sizes satisfy the requirements of")
         }
     };
-    let d = Diagnostic::new(severity, codes::CONTRADICTION, format!("{text} `{}`", fun.name)).at(fun.span.0, "");
+    let names = Names::of(program, fun);
+    let all: Vec<String> = fun.requires.iter().map(|g| names.requirement(g)).collect();
+    let d = Diagnostic::new(severity, codes::CONTRADICTION, format!("{text} `{}`", fun.name))
+        .at(fun.span.0, "")
+        .note(format!("together they are {}", all.join(", ")));
     Err(misfit(Kind::Requirement, d))
 }
 

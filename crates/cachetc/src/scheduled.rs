@@ -2,8 +2,8 @@
 
 use crate::changed::{changed, marked};
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, heat, json, terminal};
-use cachet::pipeline::{self, Outcome, Trace};
 use cachet::claim;
+use cachet::pipeline::{self, Outcome, Trace};
 use cachet_check::condition::Proved;
 use cachet_check::relation::{Point, TracedMove};
 use cachet_core::ir::{Fun, FunId};

@@ -2,8 +2,8 @@
 
 use crate::{ErrorFormat, json, render};
 use cachet::pipeline::Outcome;
-use cachet_source::{Code, Diagnostic, Sources};
 use cachet::world::Disk;
+use cachet_source::{Code, Diagnostic, Sources};
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -152,11 +152,12 @@ impl Site<'_> {
     fn apart(&self, cx: &Context, out: &mut Vec<Condition>) {
         let first = cx.clone();
         let mut second = first.clone();
-        let mut different = Vec::new();
+        let (mut different, mut both) = (Vec::new(), Vec::new());
         for (v, d) in &self.grid.axes {
             second.enter_again(&self.fun.vars[v.index()].name, *v, d);
             if let (Some(x), Some(y)) = (first.counter(*v), second.counter(*v)) {
                 different.push(x.clone().differs(y.clone()));
+                both.extend([x.clone(), y.clone()]);
                 second.hint(x, y);
             }
         }
@@ -174,7 +175,8 @@ impl Site<'_> {
                 let claim =
                     format!("two iterations of the grid over {} write different parts of {name}: {text}", self.axes());
                 let c = Condition::new(Kind::Windows, codes::GRID, &q, goal, claim)
-                    .at(self.span, "these iterations may run at once");
+                    .at(self.span, "these iterations may run at once")
+                    .keep(&both);
                 out.push(c);
             }
         }

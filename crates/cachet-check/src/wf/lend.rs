@@ -7,7 +7,7 @@ use crate::events::Event;
 use crate::formula::{Formula, Term};
 use cachet_core::ir::{Call, Fun, Ix, Program, Role, View};
 use cachet_core::print::Names;
-use cachet_core::rewrite::Subst;
+use cachet_core::rewrite::{Live, Subst, Visit};
 use cachet_source::{Diagnostic, codes};
 
 /// The conditions of one call.
@@ -42,14 +42,24 @@ pub(super) fn call(
         inside(&names, fun, cx, view, event, out);
         fits(&names, fun, cx, (view, info, &subst, &callee.name), event, out);
     }
-    for g in &callee.requires {
-        let g = subst.guard(g);
-        let claim = format!("the call of {} meets its requirement: {}", callee.name, names.requirement(&g));
-        out.push(
-            Condition::new(Kind::Requirement, codes::REQUIREMENT, cx, cx.guard(&g), claim)
-                .at(event.span, "")
-                .help(format!("add `requires {}` to `{}`", names.requirement(&g), fun.name)),
-        );
+    for required in &callee.requires {
+        let g = subst.guard(required);
+        let text = Names::of(program, callee).requirement(required);
+        let claim = format!("the call of {} meets its requirement: {text}", callee.name);
+        let mut c = Condition::new(Kind::Requirement, codes::REQUIREMENT, cx, cx.guard(&g), claim).at(event.span, "");
+        let mut live = Live::default();
+        live.guard(required);
+        for (size, value) in callee.sizes.iter().zip(&call.sizes).filter(|(s, _)| live.vars.contains(s)) {
+            c.notes.push(format!("in this call {} is {}", callee.vars[size.index()].name, names.ix(value)));
+        }
+        let mut about = Live::default();
+        about.guard(&g);
+        c.helps.push(if about.vars.is_empty() {
+            format!("call it at sizes that meet it, or another function: `{}` is not made for these", callee.name)
+        } else {
+            format!("add `requires {}` to `{}`", names.requirement(&g), fun.name)
+        });
+        out.push(c);
     }
     apart(program, fun, cx, call, event, out);
     Ok(())
