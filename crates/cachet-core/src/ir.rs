@@ -15,6 +15,7 @@
 //! program before a step and the program after it share their ids. Every binder has an id of its own: nothing is
 //! shadowed.
 
+pub use crate::record::{Parts, RecordInfo};
 use cachet_source::Span;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,8 @@ ids! {
     PureId
     /// An implementation of [`Program::impls`].
     ImplId
+    /// A record of [`Program::records`].
+    Record
     /// A type parameter of the enclosing function: an entry of [`Fun::type_params`].
     TypeParam
     /// A device of [`Program::devices`]; 0 is the host.
@@ -203,7 +206,7 @@ impl Elem {
     }
 }
 
-/// The type of a word. A record is a tuple.
+/// The type of a word. A record is a tuple of its fields.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Ty {
     /// A machine's element.
@@ -211,7 +214,7 @@ pub enum Ty {
     /// `S.Value` of a type parameter: nothing is known about it.
     Abstract(TypeParam),
     /// Several words.
-    Tuple(Vec<Ty>),
+    Tuple(Parts),
 }
 
 // ---------------------------------------------------------------- words
@@ -727,6 +730,8 @@ pub struct DeviceInfo {
 pub struct Program {
     /// Devices; the first is the host.
     pub devices: Vec<DeviceInfo>,
+    /// Records, for printing.
+    pub records: Vec<RecordInfo>,
     /// Interfaces.
     pub interfaces: Vec<Interface>,
     /// Implementations.
@@ -740,7 +745,7 @@ pub struct Program {
 impl Default for Program {
     fn default() -> Program {
         let host = DeviceInfo { name: "host".into(), flush_subnormals: false };
-        Program { devices: vec![host], interfaces: vec![], impls: vec![], pures: vec![], funs: vec![] }
+        Program { devices: vec![host], records: vec![], interfaces: vec![], impls: vec![], pures: vec![], funs: vec![] }
     }
 }
 

@@ -18,6 +18,7 @@ pub mod ir;
 pub mod names;
 pub mod pattern;
 pub mod print;
+pub mod record;
 pub mod rewrite;
 #[cfg(test)]
 mod samples;

@@ -305,7 +305,7 @@ fn malformed<T>(text: impl Into<String>) -> Found<T> {
 
 fn tuple(parts: Vec<Typed>) -> Typed {
     let (values, types): (Vec<Value>, Vec<Ty>) = parts.into_iter().unzip();
-    (Value::Tuple(values.into()), Ty::Tuple(types))
+    (Value::Tuple(values.into()), Ty::Tuple(types.into()))
 }
 
 fn part((value, ty): Typed, n: u32) -> Found<Typed> {

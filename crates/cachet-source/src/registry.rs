@@ -47,6 +47,7 @@ registry! {
     // Types.
     TYPE_MISMATCH = "type-mismatch", "a value of one type where another is wanted";
     ARITY = "arity", "too many or too few arguments, subscripts or indices";
+    FIELD = "field", "a field that a record does not have, or that is left out";
     LITERAL = "literal", "a literal that its type cannot hold, or that has no type";
     BINDING = "binding", "a type parameter that is not bound, or bound to the wrong thing";
     SIZE = "size", "an extent that cannot be found or does not agree";

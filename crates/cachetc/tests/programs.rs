@@ -58,16 +58,40 @@ fn listings_and_claims_read_as_expected() {
 #[test]
 fn a_listing_is_a_program_again() {
     // What `scheduled` prints for a function parses, types and prints the same.
-    for file in files("examples", ".cachet") {
+    for file in files("examples", ".cachet").into_iter().chain(["tests/suite/records.cachet".into()]) {
         let out = cachetc(&["scheduled", "--json", &file]);
         let all: serde_json::Value = serde_json::from_str(&text(&out.stdout)).expect("JSON");
         for item in all["items"].as_array().expect("items") {
+            let name = item["name"].as_str().expect("a name");
             let listing = item["listing"].as_str().expect("a listing");
+            let declared = declarations(&file, name);
             let again = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.cachet");
-            std::fs::write(&again, format!("import \"cachet:monoid\"\n\n{listing}")).expect("a temporary file");
-            let out = cachetc(&["scheduled", &again.display().to_string()]);
+            std::fs::write(&again, format!("import \"cachet:monoid\"\n\n{declared}\n{listing}"))
+                .expect("a temporary file");
+            let out = cachetc(&["scheduled", &again.display().to_string(), name]);
             assert_eq!(out.status.code(), Some(0), "{file}\n{listing}\n{}", text(&out.stderr));
             assert_eq!(text(&out.stdout).trim_end(), listing.trim_end(), "{file}");
         }
     }
+}
+
+/// What a file declares and an item of it may use by name: records, implementations and other functions.
+fn declarations(file: &str, item: &str) -> String {
+    let source = std::fs::read_to_string(root().join(file)).expect("the file is there");
+    let mut out = String::new();
+    let mut keep = false;
+    for line in source.lines() {
+        if line.starts_with(|c: char| c.is_alphabetic() || c == '=') {
+            let other = line.strip_prefix("fn ").is_some_and(|f| !f.starts_with("main ") && !f.starts_with(item));
+            let clause = keep && ["requires ", "produces ", "="].iter().any(|w| line.starts_with(w));
+            keep = other || clause || ["record ", "impl ", "interface "].iter().any(|w| line.starts_with(w));
+        } else if line.starts_with("//") {
+            keep = false;
+        }
+        if keep {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
 }

@@ -379,7 +379,7 @@ fn reductions_have_the_shape_they_say() {
 fn tuples_are_words() {
     // (s, t) -> (t, s + x[k]) starting from (1, 2): a swap that an in-place update would spoil.
     let x = [10.0, 20.0, 30.0];
-    let pair = Ty::Tuple(vec![F32, F32]);
+    let pair = Ty::Tuple(vec![F32, F32].into());
     let got = |part| {
         value(&x, |f, x| {
             let k = f.index_var("k");

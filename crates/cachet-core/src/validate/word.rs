@@ -52,9 +52,9 @@ impl Check<'_> {
                 }
                 Some(pure.result.clone())
             }
-            Word::Tuple(parts) => parts.iter().map(|w| self.word(w)).collect::<Option<Vec<Ty>>>().map(Ty::Tuple),
+            Word::Tuple(parts) => parts.iter().map(|w| self.word(w)).collect::<Option<_>>().map(Ty::Tuple),
             Word::Part(w, n) => match self.word(w)? {
-                Ty::Tuple(parts) if (*n as usize) < parts.len() => parts.into_iter().nth(*n as usize),
+                Ty::Tuple(parts) if (*n as usize) < parts.len() => parts.types.into_iter().nth(*n as usize),
                 _ => {
                     self.fault("types", "a part of something that has no such part");
                     None

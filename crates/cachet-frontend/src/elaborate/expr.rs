@@ -45,21 +45,26 @@ impl World<'_> {
         match ty {
             Ty::Elem(e) => e.to_string(),
             Ty::Abstract(p) => format!("{}.Value", body.type_params[p.index()].name),
-            Ty::Tuple(parts) => {
-                format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", "))
-            }
+            Ty::Tuple(parts) => match parts.info(&self.module.program) {
+                Some(record) => record.name.clone(),
+                None => format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", ")),
+            },
         }
     }
 
     /// A word of a wanted type.
     pub(crate) fn word_of(&mut self, body: &mut Body, e: &Expr, want: &Ty) -> Done<Tree> {
         let (tree, ty) = self.word(body, e, Some(want))?;
-        if ty == *want {
+        if ty.is(want) {
             return Ok(tree);
         }
-        let (want, have) = (self.ty_text(body, want), self.ty_text(body, &ty));
-        let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("this is {have}, and {want} is wanted here"))
-            .help(format!("convert it where that is meant: `(..) as {want}`"));
+        let (to, have) = (self.ty_text(body, want), self.ty_text(body, &ty));
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("this is {have}, and {to} is wanted here"));
+        let d = match (want, &ty) {
+            (Ty::Elem(_), Ty::Elem(_)) => d.help(format!("convert it where that is meant: `(..) as {to}`")),
+            (Ty::Tuple(_), Ty::Tuple(_)) => d.note("two records are two types, also where their fields are the same"),
+            _ => d,
+        };
         Err(self.report(d))
     }
 
@@ -93,8 +98,8 @@ impl World<'_> {
             ExprKind::Block { stmts, value } => self.lets(body, stmts, value, want),
             ExprKind::Fold { .. } => self.fold(body, e, want),
             ExprKind::Sum { .. } | ExprKind::Reduce { .. } => self.sum(body, e, want),
-            ExprKind::Field { .. } => Err(self.report(Diagnostic::not_built(e.span, "fields of records"))),
-            ExprKind::Record { .. } => Err(self.report(Diagnostic::not_built(e.span, "records"))),
+            ExprKind::Field { base, field } => self.field(body, base, field, e.span),
+            ExprKind::Record { name, fields } => self.record_literal(body, name, fields),
             ExprKind::Tuple(_) => Err(self.report(Diagnostic::not_built(e.span, "tuples of words"))),
             ExprKind::TileReduce { .. } => Err(self.report(Diagnostic::not_built(e.span, "reductions of tiles"))),
             ExprKind::Unit | ExprKind::Hole(_) => {
@@ -463,7 +468,8 @@ impl World<'_> {
             buffers.push(self.buffer(body, name)?);
         }
         let info = |b: &Buffer| (&body.buffers[b.index()].elem, body.buffers[b.index()].extents.len());
-        if info(&buffers[0]) != info(&buffers[1]) {
+        let (a, b) = (info(&buffers[0]), info(&buffers[1]));
+        if !a.0.is(b.0) || a.1 != b.1 {
             return Err(self.report(Diagnostic::error(
                 codes::TYPE_MISMATCH,
                 span,
@@ -704,11 +710,14 @@ impl World<'_> {
             ([name], true) => match elem(name) {
                 Some(e) => Ok(Ty::Elem(e)),
                 None => {
-                    let d = match self.scope.find(body.unit, name) {
-                        Some(r) if self.item(r) == "a record" => Diagnostic::not_built(ty.span, "records"),
-                        _ => scope::unknown(&path.parts[0], "type", ELEMS.iter().map(|e| e.0)),
-                    };
-                    Err(self.report(d))
+                    if let Some(r) = self.scope.find(body.unit, name)
+                        && self.item(r) == "a record"
+                    {
+                        return self.record(r, &path.parts[0]);
+                    }
+                    let records: Vec<String> = self.module.program.records.iter().map(|r| r.name.clone()).collect();
+                    let known = ELEMS.iter().map(|e| e.0).chain(records.iter().map(String::as_str));
+                    Err(self.report(scope::unknown(&path.parts[0], "type", known)))
                 }
             },
             _ => Err(self.report(Diagnostic::error(

@@ -282,7 +282,6 @@ fn what_has_no_meaning_yet_is_named() {
     }
     for (text, wanted) in [
         ("synth const NR: Nat = minimize NR in (NR): NR where NR >= 1\n", "`synth const`"),
-        ("record W where\n  m: f32\n", "records"),
         ("layout P (r) [i, k] = order k, i\n", "layouts"),
         ("proof p = assert 1 < 2\n", "`proof`"),
         ("module (platform = AppleSilicon)\n", "platform"),

@@ -200,7 +200,7 @@ impl Build<'_> {
             Word::Let(_, _, b) => self.type_of(b),
             Word::Fold(f) => self.type_of(&f.init),
             Word::Reduce(r) => self.type_of(&r.empty),
-            Word::Tuple(parts) => parts.iter().map(|w| self.type_of(w)).collect::<Option<Vec<_>>>().map(Ty::Tuple),
+            Word::Tuple(parts) => parts.iter().map(|w| self.type_of(w)).collect::<Option<_>>().map(Ty::Tuple),
             Word::Part(w, n) => match self.type_of(w)? {
                 Ty::Tuple(parts) => parts.get(*n as usize).cloned(),
                 Ty::Elem(_) | Ty::Abstract(_) => None,
