@@ -200,6 +200,11 @@ impl Elem {
         }
     }
 
+    /// Whether it is an integer type; `bool` is none.
+    pub fn is_integer(self) -> bool {
+        !self.is_float() && self != Elem::Bool
+    }
+
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16)
@@ -340,14 +345,22 @@ pub enum Op {
 /// The operations of element types. Operands have the same type unless said otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Prim {
-    /// Sum, rounded once. Integers: proved not to overflow or refused.
+    /// Sum, rounded once. Of integers the low bits; that nothing is lost is proved where it is written.
     Add,
-    /// Difference.
+    /// Difference, likewise.
     Sub,
-    /// Product.
+    /// Product, likewise.
     Mul,
-    /// Quotient of floats.
+    /// Quotient; of integers rounded down, by a divisor that is proved to be positive where it is written. By 0 it is 0.
     Div,
+    /// What is left by the quotient of integers.
+    Rem,
+    /// Sum of integers modulo 2^n.
+    WrappingAdd,
+    /// Difference of integers modulo 2^n.
+    WrappingSub,
+    /// Product of integers modulo 2^n.
+    WrappingMul,
     /// `a * b + c` with one rounding.
     Fma,
     /// IEEE 754-2019 `maximum`: a NaN wins, `+0 > -0`.
@@ -374,8 +387,14 @@ pub enum Prim {
     Not,
     /// `select c a b`: `a` where the `bool` `c` holds; both are evaluated.
     Select,
-    /// Conversion to another element type; see the table of conversions in the manual.
+    /// Conversion to another element type. Float to narrower float and integer to float: to nearest even. Float to
+    /// integer: towards zero, saturating, NaN to 0. Integer to integer: the low bits; that it fits is proved where it is
+    /// written.
     Cast(Elem),
+    /// Integer to integer, the low bits.
+    WrappingCast(Elem),
+    /// Integer to integer, the nearest that there is.
+    SaturatingCast(Elem),
     /// The float of the same width with these bits.
     FromBits(Elem),
     /// The bits; of a NaN the canonical NaN's.

@@ -1,5 +1,6 @@
 //! The order in which items are elaborated, and the state that elaboration shares.
 
+mod conversion;
 mod expr;
 mod index;
 mod literal;

@@ -67,7 +67,7 @@ registry! {
     OVERLAP = "overlap", "parts of one array lent at once, one of them to be written";
     REQUIREMENT = "requirement", "a requirement of a called function that does not follow";
     CONTRADICTION = "contradiction", "requirements that no sizes satisfy";
-    OVERFLOW = "overflow", "index arithmetic that may leave 64 bits";
+    OVERFLOW = "overflow", "arithmetic on integers or indices whose result may not fit";
     DEAD_CODE = "dead-code", "code that no sizes reach";
     // Schedules and steps.
     NO_MATCH = "no-match", "a step whose pattern is not in the program";

@@ -339,6 +339,7 @@ impl<'a> Names<'a> {
             Op::Prim(Prim::Sub) => infix("-", Level::Add, Level::Mul),
             Op::Prim(Prim::Mul) => infix("*", Level::Mul, Level::Cast),
             Op::Prim(Prim::Div) => infix("/", Level::Mul, Level::Cast),
+            Op::Prim(Prim::Rem) => infix("%", Level::Mul, Level::Cast),
             Op::Prim(Prim::Eq) => infix("==", Level::Compare, Level::Add),
             Op::Prim(Prim::Lt) => infix("<", Level::Compare, Level::Add),
             Op::Prim(Prim::Le) => infix("<=", Level::Compare, Level::Add),
@@ -348,6 +349,9 @@ impl<'a> Names<'a> {
                 [a] => (Level::Cast, format!("{} as {}", self.word_at(a, Level::Cast), elem(to))),
                 _ => self.application("as", args),
             },
+            Op::Prim(p @ (Prim::WrappingCast(to) | Prim::SaturatingCast(to))) => {
+                self.application(&format!("{} @{}", prim(p), elem(to)), args)
+            }
             Op::Prim(Prim::Neg) => match args {
                 [a] => (Level::Unary, format!("-{}", self.word_at(a, Level::Apply))),
                 _ => self.application("-", args),
@@ -436,6 +440,10 @@ fn prim(p: Prim) -> &'static str {
         Prim::Sub | Prim::Neg => "-",
         Prim::Mul => "*",
         Prim::Div => "/",
+        Prim::Rem => "%",
+        Prim::WrappingAdd => "wrapping_add",
+        Prim::WrappingSub => "wrapping_sub",
+        Prim::WrappingMul => "wrapping_mul",
         Prim::Fma => "fma",
         Prim::Max => "max",
         Prim::Min => "min",
@@ -449,6 +457,8 @@ fn prim(p: Prim) -> &'static str {
         Prim::Not => "!",
         Prim::Select => "select",
         Prim::Cast(_) => "as",
+        Prim::WrappingCast(_) => "wrapping_as",
+        Prim::SaturatingCast(_) => "saturating_as",
         Prim::FromBits(_) => "from_bits",
         Prim::ToBits => "to_bits",
     }

@@ -1,8 +1,9 @@
 //! Words: what is loaded, computed and stored, with its type.
 
-use super::{Body, Done, Meaning, Reported, World};
+use super::{Body, Done, Meaning, Reported, World, conversion};
 use crate::scope;
 use crate::tree::{FoldTree, Tree};
+use cachet_core::interpret::scalar;
 use cachet_core::ir::{Access, At, Buffer, Elem, Ix, Lit, Op, Prim, Ty};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Index, Place, StmtKind, Type, TypeKind, UnaryOp};
@@ -16,6 +17,9 @@ const BUILTINS: &[(&str, Prim, usize)] = &[
     ("sqrt", Prim::Sqrt, 1),
     ("select", Prim::Select, 3),
     ("to_bits", Prim::ToBits, 1),
+    ("wrapping_add", Prim::WrappingAdd, 2),
+    ("wrapping_sub", Prim::WrappingSub, 2),
+    ("wrapping_mul", Prim::WrappingMul, 2),
 ];
 
 /// Functions of the language without a body yet.
@@ -86,6 +90,9 @@ impl World<'_> {
                 Err(self.report(Diagnostic::not_built(e.span, "numbers of the platform")))
             }
             ExprKind::Apply { head, targs, args } => {
+                if let Some(conversion) = conversion::named(head) {
+                    return self.conversion(body, conversion, targs, args, e.span);
+                }
                 if let Some(t) = targs.first() {
                     return Err(self.report(Diagnostic::not_built(t.span, "`@` arguments of functions of words")));
                 }
@@ -315,7 +322,7 @@ impl World<'_> {
         }
     }
 
-    fn arity(&mut self, name: &str, wanted: usize, given: usize, span: Span) -> Done<()> {
+    pub(super) fn arity(&mut self, name: &str, wanted: usize, given: usize, span: Span) -> Done<()> {
         if wanted == given {
             return Ok(());
         }
@@ -350,6 +357,7 @@ impl World<'_> {
             (Prim::ToBits, Ty::Elem(Elem::F32)) => Ty::Elem(Elem::U32),
             (Prim::ToBits, Ty::Elem(Elem::F16 | Elem::BF16)) => Ty::Elem(Elem::U16),
             (Prim::Fma | Prim::Sqrt, Ty::Elem(Elem::F32 | Elem::F64)) | (Prim::Select, _) => ty.clone(),
+            (Prim::WrappingAdd | Prim::WrappingSub | Prim::WrappingMul, Ty::Elem(e)) if e.is_integer() => ty.clone(),
             (Prim::Max | Prim::Min | Prim::Abs, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => {
                 ty.clone()
             }
@@ -385,16 +393,25 @@ impl World<'_> {
             (Some(Ty::Elem(Elem::F32)), "infinity") => (Elem::F32, u64::from(f32::INFINITY.to_bits())),
             (Some(Ty::Elem(Elem::F32)), "nan") => (Elem::F32, 0x7FC0_0000),
             (Some(Ty::Elem(Elem::F32)), "lowest") => (Elem::F32, u64::from(f32::MIN.to_bits())),
-            (_, "infinity" | "nan" | "lowest") => {
+            (Some(Ty::Elem(Elem::F64)), "highest") => (Elem::F64, f64::MAX.to_bits()),
+            (Some(Ty::Elem(Elem::F32)), "highest") => (Elem::F32, u64::from(f32::MAX.to_bits())),
+            (Some(Ty::Elem(e)), "lowest" | "highest") if e.is_integer() => {
+                let (lo, hi) = scalar::range(*e).unwrap_or_default();
+                let n = if what == "lowest" { lo } else { hi };
+                return Ok((Tree::Lit(Lit { elem: *e, bits: scalar::low_bits(*e, n) }), Ty::Elem(*e)));
+            }
+            (_, "infinity" | "nan" | "lowest" | "highest") => {
+                let kind = if matches!(what, "infinity" | "nan") { "float type" } else { "type of numbers" };
                 let d = Diagnostic::error(
                     codes::LITERAL,
                     span,
-                    format!("`Num.{what} ()` takes a float type from its place, and finds none"),
+                    format!("`Num.{what} ()` takes a {kind} from its place, and finds none"),
                 );
                 return Err(self.report(d));
             }
             _ => {
-                let d = scope::unknown(name, "constant of `Num`", ["infinity", "nan", "lowest"].into_iter());
+                let known = ["infinity", "nan", "lowest", "highest"].into_iter();
+                let d = scope::unknown(name, "constant of `Num`", known);
                 return Err(self.report(d));
             }
         };
@@ -533,16 +550,16 @@ impl World<'_> {
                     (Tree::Lit(l), Ty::Elem(Elem::F64)) if !f64::from_bits(l.bits).is_nan() => {
                         Ok((Tree::Lit(Lit { bits: l.bits ^ (1 << 63), ..*l }), ty))
                     }
-                    (_, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => {
+                    (_, Ty::Elem(e)) if matches!(e, Elem::F32 | Elem::F64) || is_signed(*e) => {
                         Ok((Tree::Op(Op::Prim(Prim::Neg), vec![t]), ty))
                     }
                     _ => {
                         let text = self.ty_text(body, &ty);
-                        Err(self.report(Diagnostic::error(
-                            codes::TYPE_MISMATCH,
-                            operand.span,
-                            format!("{text} has no negation"),
-                        )))
+                        let message = format!("{text} has no negation");
+                        let d = Diagnostic::error(codes::TYPE_MISMATCH, operand.span, message);
+                        let unsigned = matches!(&ty, Ty::Elem(e) if e.is_integer());
+                        let help = "where wrap-around is meant: `wrapping_sub 0 x`";
+                        Err(self.report(if unsigned { d.help(help) } else { d }))
                     }
                 }
             }
@@ -564,7 +581,7 @@ impl World<'_> {
         }
         let bool_ty = Ty::Elem(Elem::Bool);
         match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
                 let (mut trees, ty) = self.operands(body, &[lhs, rhs], want)?;
                 let op = self.arithmetic(body, op, &ty, e.span)?;
                 let (b, a) = (trees.pop(), trees.pop());
@@ -597,7 +614,6 @@ impl World<'_> {
                 let prim = if op == BinaryOp::And { Prim::And } else { Prim::Or };
                 Ok((Tree::Op(Op::Prim(prim), vec![a, b]), bool_ty))
             }
-            BinaryOp::Rem => Err(self.report(Diagnostic::not_built(e.span, "remainders of words"))),
         }
     }
 
@@ -607,19 +623,23 @@ impl World<'_> {
             BinaryOp::Add => Prim::Add,
             BinaryOp::Sub => Prim::Sub,
             BinaryOp::Mul => Prim::Mul,
+            BinaryOp::Rem => Prim::Rem,
             _ => Prim::Div,
         };
         match ty {
+            Ty::Elem(e) if prim == Prim::Rem && !e.is_integer() => Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                span,
+                format!("`%` computes on integers, and this is {e}"),
+            ))),
             Ty::Elem(Elem::F32 | Elem::F64) => Ok(Op::Prim(prim)),
             Ty::Elem(e @ (Elem::F16 | Elem::BF16 | Elem::Bool)) => Err(self.report(Diagnostic::error(
                 codes::TYPE_MISMATCH,
                 span,
                 format!("{e} has no arithmetic of its own"),
             ))),
-            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(
-                span,
-                "arithmetic on integer words: it needs a proof that nothing overflows",
-            ))),
+            // That nothing overflows is proved of the whole function, where the ranges of the operands are known.
+            Ty::Elem(_) => Ok(Op::Prim(prim)),
             Ty::Abstract(p) => {
                 let name = match op {
                     BinaryOp::Add => "add",
@@ -666,13 +686,12 @@ impl World<'_> {
         }
         let (tree, from) = self.word(body, value, None)?;
         match from {
-            Ty::Elem(from) if keeps_value(from, to) => {
-                Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to)))
+            Ty::Elem(from) if to == Elem::Bool && from != to => {
+                let message = format!("{from} does not become bool");
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message);
+                Err(self.report(d.help("compare it with 0")))
             }
-            Ty::Elem(from) => {
-                let what = format!("conversions of {from} to {to}: they need a proof that the value fits");
-                Err(self.report(Diagnostic::not_built(value.span, what)))
-            }
+            Ty::Elem(_) => Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to))),
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, &from);
                 Err(self.report(Diagnostic::error(
@@ -835,7 +854,7 @@ fn bits_of(float: Elem) -> Elem {
     }
 }
 
-fn elem(name: &str) -> Option<Elem> {
+pub(super) fn elem(name: &str) -> Option<Elem> {
     ELEMS.iter().find(|e| e.0 == name).map(|e| e.1)
 }
 
@@ -850,17 +869,6 @@ fn is_literal(e: &Expr) -> bool {
     }
 }
 
-/// Whether a conversion is defined for every value: between integers it is where the target holds all of the source's.
-fn keeps_value(from: Elem, to: Elem) -> bool {
-    let integer = |e: Elem| match e {
-        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 => Some((true, e.bytes())),
-        Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => Some((false, e.bytes())),
-        Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16 | Elem::Bool => None,
-    };
-    match (integer(from), integer(to)) {
-        (Some((true, n)), Some((true, m))) | (Some((false, n)), Some((false, m))) => n <= m,
-        (Some((false, n)), Some((true, m))) => n < m,
-        (Some((true, _)), Some((false, _))) => false,
-        (None, _) | (_, None) => true,
-    }
+fn is_signed(e: Elem) -> bool {
+    matches!(e, Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8)
 }

@@ -271,7 +271,6 @@ fn what_has_no_meaning_yet_is_named() {
         ("  alloc t: [f32; 4] at L2", "at L2"),
         ("  alloc t: [f32; 4, 4] in PanelMajor 4", "layout"),
         ("  store c[0, 0 ..+ 4] = splat 1.0", "slices and vectors"),
-        ("  let t = (1 as i64) + (2 as i64)", "arithmetic on integer words"),
     ] {
         let report = first(&body(lines));
         assert!(

@@ -179,7 +179,9 @@ impl Build<'_> {
             Word::Op { op: Op::Method(p, _), .. } => Some(Ty::Abstract(*p)),
             Word::Op { op: Op::Prim(p), args, .. } => match p {
                 Prim::Eq | Prim::Lt | Prim::Le | Prim::And | Prim::Or | Prim::Not => Some(Ty::Elem(Elem::Bool)),
-                Prim::Cast(e) | Prim::FromBits(e) => Some(Ty::Elem(*e)),
+                Prim::Cast(e) | Prim::WrappingCast(e) | Prim::SaturatingCast(e) | Prim::FromBits(e) => {
+                    Some(Ty::Elem(*e))
+                }
                 Prim::Select => self.type_of(args.get(1)?),
                 Prim::ToBits => Some(Ty::Elem(match self.type_of(args.first()?)? {
                     Ty::Elem(e) => bits_of(e),
@@ -189,6 +191,10 @@ impl Build<'_> {
                 | Prim::Sub
                 | Prim::Mul
                 | Prim::Div
+                | Prim::Rem
+                | Prim::WrappingAdd
+                | Prim::WrappingSub
+                | Prim::WrappingMul
                 | Prim::Fma
                 | Prim::Max
                 | Prim::Min
