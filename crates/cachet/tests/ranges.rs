@@ -1,10 +1,13 @@
 //! Is what the proof of ranges accepts free of overflow? Random functions of integers are checked; those that are
-//! accepted are computed in exact arithmetic on extreme contents, and no operation may leave its type.
+//! accepted are computed in exact arithmetic on extreme contents: no operation may leave its type, and the interpreter
+//! gives the same.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
-use cachet::pipeline::check;
+use cachet::pipeline::{Outcome, check};
 use cachet::world::World;
+use cachet_core::interpret::{Array, Options, prepare, scalar};
+use cachet_core::ir::{Elem, Ty};
 use cachet_source::codes;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -81,7 +84,7 @@ fn word(r: &mut Random, depth: u64, loops: &mut Vec<usize>, folds: &mut usize, s
     let leaf = depth == 0 || r.below(5) == 0;
     if leaf {
         return match (r.below(6), loops.last().copied()) {
-            (0, _) => Word::Lit(r.below(4) as i128 - i128::from(signed)),
+            (0, _) => Word::Lit(r.below(4) as i128 - 2 * i128::from(signed)),
             (1, _) => Word::Lit(r.below(200) as i128),
             (2, Some(l)) => Word::Index(l),
             (3, Some(l)) => Word::Total(l),
@@ -89,7 +92,8 @@ fn word(r: &mut Random, depth: u64, loops: &mut Vec<usize>, folds: &mut usize, s
         };
     }
     let mut next = |r: &mut Random, loops: &mut Vec<usize>| Box::new(word(r, depth - 1, loops, folds, signed));
-    match r.below(12) {
+    match r.below(15) {
+        12..=14 => Word::Two("*", next(r, loops), next(r, loops)),
         0..=2 => Word::Two("+", next(r, loops), next(r, loops)),
         3 => Word::Two("-", next(r, loops), next(r, loops)),
         4 => Word::Two("*", next(r, loops), next(r, loops)),
@@ -243,6 +247,26 @@ impl Case {
         }
     }
 
+    /// What the interpreter gives.
+    fn interpreted(&self, outcome: &Outcome, x: &[i128]) -> Option<i128> {
+        let (byte, elem) = (if self.signed { Elem::I8 } else { Elem::U8 }, self.elem());
+        let words = x.iter().map(|n| scalar::low_bits(byte, *n)).collect();
+        let length = x.len() as i64;
+        let mut args = [Array::from_bits(byte, &[length], words)?, Array::new(&Ty::Elem(elem), &[1])?];
+        let prepared = prepare(outcome.checked.program(), outcome.module.items[0], &[]).expect("it compiles");
+        prepared.run(&[length], &mut args, &Options::default()).expect("it runs");
+        Some(scalar::to_int(elem, args[1].get(&[0])?.bits()?))
+    }
+
+    fn elem(&self) -> Elem {
+        match self.ty.0 {
+            "i16" => Elem::I16,
+            "i32" => Elem::I32,
+            "u16" => Elem::U16,
+            _ => Elem::U32,
+        }
+    }
+
     /// Contents that go far, of the largest length and of one.
     fn contents(&self, r: &mut Random) -> Vec<Vec<i128>> {
         let ends = if self.signed { [-128, 127, 0] } else { [0, 255, 1] };
@@ -259,7 +283,7 @@ impl Case {
 fn what_is_accepted_does_not_overflow() {
     let mut r = Random(0x5EED_0001);
     let (mut accepted, mut with_sums, mut refused, mut overflowing) = (0, 0, 0, 0);
-    for _ in 0..4000 {
+    for _ in 0..15_000 {
         let ty = TYPES[r.below(4) as usize];
         let signed = ty.1 < 0;
         let most = [1, 3, 17, 60, 129][r.below(5) as usize];
@@ -273,8 +297,15 @@ fn what_is_accepted_does_not_overflow() {
         let outcome = check("random.cachet", &Text(text.clone()));
         let other = outcome.diagnostics.iter().find(|d| d.code != codes::OVERFLOW);
         assert!(other.is_none(), "{text}\n{other:?}");
-        let ends = case.contents(&mut r).into_iter();
-        let fits = ends.map(|x| case.value(&case.word, &x, &mut [0; 16], &mut [0; 16])).all(|v| v.is_some());
+        let contents = case.contents(&mut r);
+        let values: Vec<Option<i128>> =
+            contents.iter().map(|x| case.value(&case.word, x, &mut [0; 16], &mut [0; 16])).collect();
+        let fits = values.iter().all(Option::is_some);
+        if !outcome.refused() {
+            for (x, value) in contents.iter().zip(&values) {
+                assert_eq!(case.interpreted(&outcome, x), *value, "{text}");
+            }
+        }
         match (outcome.refused(), fits) {
             (false, true) => {
                 accepted += 1;
