@@ -1,6 +1,6 @@
 //! Is what the proof of ranges accepts free of overflow? Random functions of integers are checked; those that are
 //! accepted are computed in exact arithmetic on extreme contents: no operation may leave its type, and the interpreter
-//! gives the same.
+//! gives the same. What is printed of them is a program that is accepted again.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
@@ -279,11 +279,17 @@ impl Case {
     }
 }
 
+/// The function as it is printed.
+fn shown(outcome: &Outcome) -> String {
+    let program = outcome.checked.program();
+    cachet_core::print::listing(program, &program.funs[outcome.module.items[0].index()])
+}
+
 #[test]
 fn what_is_accepted_does_not_overflow() {
     let mut r = Random(0x5EED_0001);
     let (mut accepted, mut with_sums, mut refused, mut overflowing) = (0, 0, 0, 0);
-    for _ in 0..15_000 {
+    for round in 0..15_000 {
         let ty = TYPES[r.below(4) as usize];
         let signed = ty.1 < 0;
         let most = [1, 3, 17, 60, 129][r.below(5) as usize];
@@ -305,6 +311,12 @@ fn what_is_accepted_does_not_overflow() {
             for (x, value) in contents.iter().zip(&values) {
                 assert_eq!(case.interpreted(&outcome, x), *value, "{text}");
             }
+        }
+        if !outcome.refused() && round % 4 == 0 {
+            let printed = shown(&outcome);
+            let again = check("again.cachet", &Text(printed.clone()));
+            assert!(!again.refused(), "{printed}\n{:?}", again.diagnostics);
+            assert_eq!(shown(&again), printed);
         }
         match (outcome.refused(), fits) {
             (false, true) => {
