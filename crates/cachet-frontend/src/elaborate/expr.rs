@@ -660,7 +660,9 @@ impl World<'_> {
                 }
             }
             Ty::Tuple(_) => {
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "several words have no arithmetic")))
+                let text = self.ty_text(body, ty);
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no arithmetic of its own"));
+                Err(self.report(d.help("compute on its fields, or write a function of two such records")))
             }
         }
     }

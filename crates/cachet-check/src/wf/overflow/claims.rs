@@ -133,7 +133,8 @@ impl Walk<'_> {
         let claim = self.said(format!("the divisor of `{}` is above 0", short(&self.names.word(word))));
         let goal = divisor.lo.term.clone().ge(1);
         let mut c = Condition::new(Kind::Overflow, codes::OVERFLOW, &self.cx, goal, claim).at(self.span, "");
-        if let (Some(by), Some(range)) = (args.get(1), known(divisor)) {
+        let by = args.get(1).filter(|a| !matches!(a, Word::Lit(_)));
+        if let (Some(by), Some(range)) = (by, known(divisor)) {
             c = c.note(format!("`{}` is {range}", short(&self.names.word(by))));
         }
         self.out.push(c.help("divide by a number, or by something that is at least 1: `max x 1`"));
@@ -174,6 +175,12 @@ impl Walk<'_> {
             },
             _ => None,
         };
+        let is_var =
+            |a: &Word| matches!(a, Word::Local(l, _) if self.names.locals.get(l.index()).is_some_and(|l| l.mutable));
+        if let Some(var) = args.iter().find(|a| is_var(a)) {
+            let name = self.names.word(var);
+            helps.push(format!("of the `var` {name} only its type is known: write a running total as a `fold`"));
+        }
         if !matches!(elem, Elem::I64 | Elem::U64) {
             helps.push("compute in a wider type: convert the operands first, as in `x as i64`".into());
         }
