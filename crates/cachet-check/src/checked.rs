@@ -1,10 +1,13 @@
 //! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
 
-use crate::condition::{Condition, Failure, Kind, discharge, misfit};
-use crate::relation::{self, Asked};
+use crate::condition::{Failure, Kind, Proved, discharge, misfit};
+use crate::context::Context;
+use crate::proofs::Proofs;
+use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Fun, FunId, Program, StmtKind};
+use cachet_core::ir::{Binding, Device, Fun, FunId, Program, StmtKind};
+use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
@@ -38,6 +41,8 @@ pub struct Claim {
     pub links: Vec<Link>,
     /// The arithmetic in which both are read.
     pub arithmetic: String,
+    /// What the schedule's steps added to the requirements, as it is written.
+    pub requires: Vec<String>,
     /// How many steps were checked.
     pub steps: usize,
     /// How many conditions were proved.
@@ -63,8 +68,10 @@ pub enum RelationKind {
 /// What one step was found to need.
 #[derive(Clone, Debug)]
 pub struct StepReport {
+    /// The program after the step, with what it now requires.
+    pub after: Fun,
     /// The conditions that were proved, in order: those of the new program, then those of the relation.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Proved>,
     /// How many of them belong to the program itself; the others relate it to the one before.
     pub of_program: usize,
 }
@@ -74,13 +81,22 @@ pub struct Checker {
     program: Program,
     accepted: Vec<bool>,
     claims: Vec<Option<Claim>>,
+    /// How many of a function's requirements are the user's own: the first ones.
+    own: Vec<usize>,
+    proofs: Proofs,
 }
 
 impl Checker {
     /// Nothing is accepted yet.
     pub fn new(program: Program) -> Checker {
+        Checker::with_proofs(program, Proofs::default())
+    }
+
+    /// Nothing is accepted yet, and some proofs are known.
+    pub fn with_proofs(program: Program, proofs: Proofs) -> Checker {
         let count = program.funs.len();
-        Checker { program, accepted: vec![false; count], claims: vec![None; count] }
+        let own = program.funs.iter().map(|f| f.requires.len()).collect();
+        Checker { program, accepted: vec![false; count], claims: vec![None; count], own, proofs }
     }
 
     /// The program as it stands.
@@ -102,7 +118,7 @@ impl Checker {
     ///
     /// # Errors
     /// Every condition that was not proved, in the order of the program; at most [`MOST_FAILURES`].
-    pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Condition>, Vec<Failure>> {
+    pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Proved>, Vec<Failure>> {
         let fun = &self.program.funs[id.index()];
         validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
         if let Some(name) =
@@ -112,11 +128,11 @@ impl Checker {
             return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
         }
         supported(fun).map_err(|f| vec![*f])?;
-        let mut conditions = wf::conditions(&self.program, fun).map_err(|f| vec![*f])?;
+        let mut conditions = wf::conditions(&self.program, fun, &mut self.proofs).map_err(|f| vec![*f])?;
         conditions.extend(wf::overflow::conditions(&self.program, fun));
         let mut failures: Vec<Failure> = Vec::new();
         for c in &conditions {
-            if let Err(f) = discharge(std::slice::from_ref(c)) {
+            if let Err(f) = discharge(&mut self.proofs, std::slice::from_ref(c)) {
                 // One report a place: the second side of a bound that fails at the same access says nothing new.
                 if !failures.iter().any(|g| g.kind == f.kind && g.diagnostic.span() == f.diagnostic.span()) {
                     failures.push(*f);
@@ -130,16 +146,16 @@ impl Checker {
             return Err(failures);
         }
         self.accepted[id.index()] = true;
-        Ok(conditions)
+        Ok(conditions.into_iter().map(Proved::from).collect())
     }
 
     /// Whether a function's type parameters may be bound so: what they are bound to computes on all operands.
     ///
     /// # Errors
     /// The first operation that may lose something.
-    pub fn bindable(&self, fun: FunId, types: &[Binding]) -> Result<(), Box<Failure>> {
-        let fun = &self.program.funs[fun.index()];
-        discharge(&wf::overflow::bindings(&self.program, fun, types))
+    pub fn bindable(&mut self, fun: FunId, types: &[Binding]) -> Result<(), Box<Failure>> {
+        let conditions = wf::overflow::bindings(&self.program, &self.program.funs[fun.index()], types);
+        discharge(&mut self.proofs, &conditions)
     }
 
     /// Starts a schedule: its function becomes a copy of the one it is made from, which has to be accepted, with type
@@ -153,10 +169,11 @@ impl Checker {
         let mut made = derive(&self.program, of, &name, types);
         made.span = span;
         self.program.funs[fun.index()] = made;
+        self.own[fun.index()] = self.own[of.index()];
         self.accepted[fun.index()] = true;
         let to = instance_name(&self.program, &self.program.funs[of.index()].name, types);
         let mut links = vec![Link { relation: RelationKind::Bits, to }];
-        let (mut steps, mut conditions) = (0, 0);
+        let (mut steps, mut conditions, mut requires) = (0, 0, Vec::new());
         if let Some(claim) = self.claim(of) {
             // A schedule of a schedule: both links say bits, so the function agrees with the first one's origin.
             links = claim
@@ -164,9 +181,10 @@ impl Checker {
                 .iter()
                 .map(|l| Link { relation: l.relation, to: instance_name(&self.program, &l.to, types) })
                 .collect();
-            (steps, conditions) = (claim.steps, claim.conditions);
+            (steps, conditions, requires) = (claim.steps, claim.conditions, claim.requires.clone());
         }
-        self.claims[fun.index()] = Some(Claim { name, links, arithmetic: "host".into(), steps, conditions });
+        let arithmetic = "host".into();
+        self.claims[fun.index()] = Some(Claim { name, links, arithmetic, requires, steps, conditions });
         true
     }
 
@@ -180,25 +198,41 @@ impl Checker {
     /// # Errors
     /// The first condition that was not proved, or a structural misfit. The function then counts as refused.
     pub fn accept_step(&mut self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
-        let result = self.step(id, rewrite, asked);
+        let mut proofs = std::mem::take(&mut self.proofs);
+        let result = self.step(id, rewrite, asked, &mut proofs);
+        self.proofs = proofs;
         if result.is_err() {
             self.accepted[id.index()] = false;
         }
-        let report = result?;
-        self.program.funs[id.index()] = rewrite.after.clone();
+        let mut report = result?;
+        let own = self.own[id.index()];
+        if report.after.requires.len() > own {
+            report.after.requires = needs::without_implied(&mut self.proofs, &report.after, own);
+        }
+        let names = Names::of(&self.program, &report.after);
+        let requires = report.after.requires[own..].iter().map(|g| names.requirement(g)).collect();
         if let Some(claim) = &mut self.claims[id.index()] {
             claim.steps += 1;
             claim.conditions += report.conditions.len();
+            claim.requires = requires;
         }
+        self.program.funs[id.index()] = report.after.clone();
         Ok(report)
     }
 
-    fn step(&self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
+    fn step(
+        &self,
+        id: FunId,
+        rewrite: &Rewrite,
+        asked: &Asked,
+        proofs: &mut Proofs,
+    ) -> Result<StepReport, Box<Failure>> {
         let before = &self.program.funs[id.index()];
         if !self.accepts(id) {
             let message = format!("relation {}: the program before the step was refused", asked.name);
             return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
         }
+        let rewrite = &unrequired(proofs, before, rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
             let mut d = Diagnostic::error(
                 codes::RECIPE,
@@ -209,16 +243,25 @@ impl Checker {
             misfit(Kind::Words, d)
         })?;
         supported(&rewrite.after)?;
-        let mut conditions = wf::conditions(&self.program, &rewrite.after)?;
+        let mut conditions = wf::conditions(&self.program, &rewrite.after, proofs)?;
         let of_program = conditions.len();
         for c in &mut conditions {
             c.notes.push(format!("in the program that `{}` makes ({})", asked.step, asked.name));
             c.places.push((asked.span, format!("`{}` is asked for here", asked.step)));
         }
-        discharge(&conditions)?;
-        conditions.extend(relation::conditions(&self.program, before, rewrite, asked)?);
-        discharge(&conditions[of_program..])?;
-        Ok(StepReport { conditions, of_program })
+        discharge(proofs, &conditions)?;
+        let needed = relation::conditions(&self.program, before, rewrite, asked)?;
+        let added = &rewrite.after.requires[before.requires.len()..];
+        if let Some(stray) = added.iter().find(|g| !needed.requirements.contains(g)) {
+            let stray = Names::of(&self.program, &rewrite.after).guard(stray);
+            let message =
+                format!("relation {}: the step requires {stray}, which nothing in its recipe needs", asked.name);
+            return Err(misfit(Kind::Requirement, Diagnostic::error(codes::RECIPE, asked.span, message)));
+        }
+        conditions.extend(needed.conditions);
+        discharge(proofs, &conditions[of_program..])?;
+        let conditions = conditions.into_iter().map(Proved::from).collect();
+        Ok(StepReport { after: rewrite.after.clone(), conditions, of_program })
     }
 
     fn invalid(&self, fun: &Fun, faults: &[validate::Fault]) -> Vec<Failure> {
@@ -232,28 +275,46 @@ impl Checker {
             .collect()
     }
 
-    /// Ends the checking.
-    pub fn finish(self) -> Checked {
-        Checked { program: self.program, accepted: self.accepted }
+    /// Ends the checking; the proofs may be kept for a later run.
+    pub fn finish(self) -> (Checked, Proofs) {
+        (Checked { program: self.program, accepted: self.accepted }, self.proofs)
     }
+}
+
+/// A step's proposal without those requirements that follow from what the function requires already.
+fn unrequired(proofs: &mut Proofs, before: &Fun, rewrite: &Rewrite) -> Rewrite {
+    let mut rewrite = rewrite.clone();
+    let own = before.requires.len();
+    if rewrite.after.requires.len() > own && rewrite.after.requires.starts_with(&before.requires) {
+        let proposed = rewrite.after.requires.split_off(own);
+        for guard in proposed {
+            let fun = &rewrite.after;
+            let cx = Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires);
+            if !proofs.follows(&cx, cx.guard(&guard)) {
+                rewrite.after.requires.push(guard);
+            }
+        }
+    }
+    rewrite
 }
 
 /// At most this many failed conditions of one function are reported.
 pub const MOST_FAILURES: usize = 8;
 
-/// Refuses what no rule here covers yet: grids need windows, leases need exclusiveness, strides need injectivity.
+/// Refuses what no rule here covers yet: devices need their arithmetic, leases exclusiveness, strides injectivity.
 fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
     struct Uncovered(Option<(&'static str, cachet_source::Span)>);
     impl Visit for Uncovered {
         fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
             match &stmt.kind {
-                StmtKind::Grid(_) => {
-                    self.0 = self.0.or(Some(("the proof that a grid's windows are disjoint", stmt.span.0)))
+                StmtKind::Grid(g) if g.device != Device::HOST || g.level != 0 => {
+                    self.0 = self.0.or(Some(("grids of devices", stmt.span.0)))
                 }
                 StmtKind::Lease { .. } => {
                     self.0 = self.0.or(Some(("the proof that a lease is exclusive", stmt.span.0)))
                 }
                 StmtKind::For { .. }
+                | StmtKind::Grid(_)
                 | StmtKind::If { .. }
                 | StmtKind::Let { .. }
                 | StmtKind::Var { .. }

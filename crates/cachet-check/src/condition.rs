@@ -3,10 +3,12 @@
 //! Everything that could go wrong is a [`Condition`] with a [`Kind`]. The rules generate conditions, one function
 //! discharges them. Nothing here can make a program count as checked.
 
-use crate::context::{Context, Shown};
-use crate::formula::{Formula, Problem, Term, Var as Unknown};
+use crate::context::{self, Context, Facts, Shown};
+use crate::formula::{Formula, Hint, Problem, Term, Var as Unknown};
+use crate::proofs::Proofs;
 use crate::prover::{self, Verdict};
 use cachet_source::{Code, Counterexample, Diagnostic, Kind as Severity, Label, Span, codes};
+use std::sync::Arc;
 
 /// What a condition is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -43,6 +45,18 @@ pub enum Kind {
     Cell,
     /// Reordered iterations touch different cells.
     Order,
+    /// Blocks run through a range once and ascending.
+    Split,
+    /// A length is a multiple of a block's.
+    Multiple,
+    /// Two nests have the same iterations.
+    Map,
+    /// A condition that a recipe gives holds.
+    Given,
+    /// The windows of a grid's iterations are disjoint.
+    Windows,
+    /// An iteration of a grid stays inside its window.
+    Window,
 }
 
 /// Something to be proved.
@@ -50,8 +64,12 @@ pub enum Kind {
 pub struct Condition {
     /// What it is about.
     pub kind: Kind,
-    /// The statement about integers.
-    pub problem: Problem,
+    /// What may be assumed.
+    pub facts: Facts,
+    /// What has to follow.
+    pub goal: Formula,
+    /// Suggestions to the prover.
+    pub hints: Arc<Vec<Hint>>,
     /// What could not be proved, if it is not: the rest of `could not prove ..`.
     pub claim: String,
     /// The kind of problem it is if it fails.
@@ -62,7 +80,7 @@ pub struct Condition {
     pub notes: Vec<String>,
     /// What would help.
     pub helps: Vec<String>,
-    shown: Vec<Shown>,
+    shown: Arc<Vec<Shown>>,
     sizes: usize,
 }
 
@@ -71,15 +89,22 @@ impl Condition {
     pub fn new(kind: Kind, code: Code, cx: &Context, goal: Formula, claim: impl Into<String>) -> Condition {
         Condition {
             kind,
-            problem: cx.problem(goal),
+            facts: cx.facts().clone(),
+            goal,
+            hints: cx.hints().clone(),
             claim: claim.into(),
             code,
             places: Vec::new(),
             notes: Vec::new(),
             helps: Vec::new(),
-            shown: cx.shown().to_vec(),
+            shown: cx.shown().clone(),
             sizes: cx.sizes(),
         }
+    }
+
+    /// The statement about integers.
+    pub fn problem(&self) -> Problem {
+        context::problem(&self.shown, &self.facts, &self.goal, &self.hints)
     }
 
     /// Adds a place.
@@ -101,6 +126,21 @@ impl Condition {
     }
 }
 
+/// What is left of a condition that was proved.
+#[derive(Clone, Debug)]
+pub struct Proved {
+    /// What it was about.
+    pub kind: Kind,
+    /// What was proved.
+    pub claim: String,
+}
+
+impl From<Condition> for Proved {
+    fn from(c: Condition) -> Proved {
+        Proved { kind: c.kind, claim: c.claim }
+    }
+}
+
 /// A condition that was not proved, ready to be reported, with the sizes at which a replay may show the fault.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -115,13 +155,13 @@ pub struct Failure {
 /// The verdict on each condition, in order. This gives verdicts and nothing else: no use of it, with conditions left
 /// out or not, can make a program count as checked.
 pub fn decide(conditions: &[Condition]) -> Vec<Verdict> {
-    conditions.iter().map(|c| prover::prove(&c.problem)).collect()
+    conditions.iter().map(|c| prover::prove(&c.problem())).collect()
 }
 
 /// Proves each condition in order, up to the first that fails.
-pub fn discharge(conditions: &[Condition]) -> Result<(), Box<Failure>> {
+pub fn discharge(proofs: &mut Proofs, conditions: &[Condition]) -> Result<(), Box<Failure>> {
     for c in conditions {
-        match prover::prove(&c.problem) {
+        match proofs.prove(c) {
             Verdict::Proved(_) => {}
             Verdict::Refuted(model) => return Err(Box::new(refuted(c, model))),
             Verdict::Undecided { reason } => return Err(Box::new(undecided(c, &reason))),
@@ -132,8 +172,9 @@ pub fn discharge(conditions: &[Condition]) -> Result<(), Box<Failure>> {
 
 fn refuted(c: &Condition, model: Vec<i128>) -> Failure {
     let order: Vec<Unknown> = (0..c.shown.len() as u32).map(Unknown).collect();
-    let model = prover::minimise(&c.problem, &model, &order);
-    let loose = prover::irrelevant(&c.problem, &model);
+    let problem = c.problem();
+    let model = prover::minimise(&problem, &model, &order);
+    let loose = prover::irrelevant(&problem, &model);
     let mut values = Vec::new();
     for (i, shown) in c.shown.iter().enumerate() {
         if loose.contains(&Unknown(i as u32)) {

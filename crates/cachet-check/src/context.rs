@@ -7,8 +7,10 @@
 //! Invariant: every fact holds at every event of the place, for all sizes that satisfy the function's requirements.
 
 use crate::formula::{Formula, Hint, Problem, Term, Var as Unknown};
-use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Rel, Var};
+use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Rel, Var, VarInfo};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// How an unknown prints in a counterexample.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,28 +55,53 @@ enum Meaning {
     Block { lo: Term, hi: Term, size: i128, idx: Term },
 }
 
-/// What is known at a place.
+/// Something that holds, with its hash: conditions are looked up by what they say.
+#[derive(Debug)]
+pub struct Fact {
+    /// What holds.
+    pub formula: Formula,
+    /// A hash of it that does not depend on the run.
+    pub hash: u64,
+}
+
+impl PartialEq for Fact {
+    fn eq(&self, other: &Fact) -> bool {
+        self.hash == other.hash && self.formula == other.formula
+    }
+}
+
+impl Eq for Fact {}
+
+/// Facts in order. Copies share them.
+pub type Facts = Arc<Vec<Arc<Fact>>>;
+
+/// What is known at a place. A copy is cheap: it shares everything until it learns something.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    meanings: BTreeMap<Var, Meaning>,
-    shown: Vec<Shown>,
-    facts: Vec<Formula>,
-    hints: Vec<Hint>,
+    meanings: BTreeMap<Var, Arc<Meaning>>,
+    shown: Arc<Vec<Shown>>,
+    facts: Facts,
+    hints: Arc<Vec<Hint>>,
     sizes: usize,
 }
 
 impl Context {
     /// At a function's entry: sizes within their limits, and what it requires.
     pub fn entry(fun: &Fun) -> Context {
+        Context::of_sizes(&fun.sizes, &fun.vars, &fun.requires)
+    }
+
+    /// Sizes within their limits and conditions on them.
+    pub fn of_sizes(sizes: &[Var], vars: &[VarInfo], requires: &[Guard]) -> Context {
         let mut cx = Context::default();
-        for size in &fun.sizes {
-            let t = cx.unknown(Shown::Plain(fun.vars[size.index()].name.clone()));
-            cx.facts.push(t.clone().ge(0));
-            cx.facts.push(t.clone().le(i128::from(MAX_DIM)));
-            cx.meanings.insert(*size, Meaning::Index(t));
+        for size in sizes {
+            let t = cx.unknown(Shown::Plain(vars[size.index()].name.clone()));
+            cx.fact(t.clone().ge(0));
+            cx.fact(t.clone().le(i128::from(MAX_DIM)));
+            cx.mean(*size, Meaning::Index(t));
         }
-        cx.sizes = fun.sizes.len();
-        for guard in &fun.requires {
+        cx.sizes = sizes.len();
+        for guard in requires {
             cx.assume(guard);
         }
         cx
@@ -82,13 +109,26 @@ impl Context {
 
     /// A new integer.
     pub fn unknown(&mut self, shown: Shown) -> Term {
-        self.shown.push(shown);
+        Arc::make_mut(&mut self.shown).push(shown);
         Term::Var(Unknown(self.shown.len() as u32 - 1))
     }
 
     /// Adds a fact.
     pub fn fact(&mut self, fact: Formula) {
-        self.facts.extend(fact.conjuncts());
+        let facts = Arc::make_mut(&mut self.facts);
+        for formula in fact.conjuncts() {
+            let mut h = DefaultHasher::new();
+            formula.hash(&mut h);
+            facts.push(Arc::new(Fact { formula, hash: h.finish() }));
+        }
+    }
+
+    fn mean(&mut self, var: Var, meaning: Meaning) {
+        self.meanings.insert(var, Arc::new(meaning));
+    }
+
+    fn meaning(&self, var: Var) -> Option<&Meaning> {
+        self.meanings.get(&var).map(|m| &**m)
     }
 
     /// Adds a guard as a fact.
@@ -113,18 +153,18 @@ impl Context {
                 let (lo, hi) = (self.ix(lo), self.ix(hi));
                 let x = self.unknown(shown);
                 self.fact(Formula::within(lo, x.clone(), hi));
-                self.meanings.insert(var, Meaning::Index(x));
+                self.mean(var, Meaning::Index(x));
             }
             Domain::Blocks { lo, hi, size } => {
                 let (lo, hi, size) = (self.ix(lo), self.ix(hi), i128::from(*size));
                 let idx = self.unknown(Shown::Hidden(String::new()));
                 let first = lo.clone().add(idx.clone().times(size));
-                if let Some(slot) = self.shown.last_mut() {
+                if let Some(slot) = Arc::make_mut(&mut self.shown).last_mut() {
                     *slot = Shown::Block { name: shown.name().to_string(), lo: first.clone() };
                 }
-                self.facts.push(idx.clone().ge(0));
-                self.facts.push(first.lt(hi.clone()));
-                self.meanings.insert(var, Meaning::Block { lo, hi, size, idx });
+                self.fact(idx.clone().ge(0));
+                self.fact(first.lt(hi.clone()));
+                self.mean(var, Meaning::Block { lo, hi, size, idx });
             }
         }
     }
@@ -138,12 +178,12 @@ impl Context {
                 Meaning::Block { lo: self.ix(lo), hi: self.ix(hi), size: i128::from(*size), idx: value }
             }
         };
-        self.meanings.insert(var, meaning);
+        self.mean(var, meaning);
     }
 
     /// That the loop's variable, as it is bound here, lies in the domain.
     pub fn membership(&self, var: Var, domain: &Domain) -> Formula {
-        match (domain, self.meanings.get(&var)) {
+        match (domain, self.meaning(var)) {
             (Domain::Range { lo, hi }, Some(Meaning::Index(x))) => Formula::within(self.ix(lo), x.clone(), self.ix(hi)),
             (Domain::Blocks { .. }, Some(Meaning::Block { lo, hi, size, idx })) => {
                 Formula::and([idx.clone().ge(0), lo.clone().add(idx.clone().times(*size)).lt(hi.clone())])
@@ -154,7 +194,7 @@ impl Context {
 
     /// The integer that a loop's variable stands for: the index, or the number of the block.
     pub fn counter(&self, var: Var) -> Option<Term> {
-        match self.meanings.get(&var)? {
+        match self.meaning(var)? {
             Meaning::Index(t) => Some(t.clone()),
             Meaning::Block { idx, .. } => Some(idx.clone()),
         }
@@ -175,7 +215,7 @@ impl Context {
     pub fn ix(&self, ix: &Ix) -> Term {
         match ix {
             Ix::Lit(n) => Term::Lit(i128::from(*n)),
-            Ix::Var(v) => match self.meanings.get(v) {
+            Ix::Var(v) => match self.meaning(*v) {
                 Some(Meaning::Index(t)) => t.clone(),
                 Some(Meaning::Block { idx, .. }) => idx.clone(),
                 None => Term::Var(Unknown(u32::MAX)),
@@ -188,7 +228,7 @@ impl Context {
             Ix::Min(a, b) => self.ix(a).min(self.ix(b)),
             Ix::Max(a, b) => self.ix(a).max(self.ix(b)),
             Ix::If(g, a, b) => Term::ite(self.guard(g), self.ix(a), self.ix(b)),
-            Ix::Block(v, part) => match self.meanings.get(v) {
+            Ix::Block(v, part) => match self.meaning(*v) {
                 Some(Meaning::Block { lo, hi, size, idx }) => {
                     let first = lo.clone().add(idx.clone().times(*size));
                     match part {
@@ -200,7 +240,7 @@ impl Context {
                 }
                 _ => Term::Var(Unknown(u32::MAX)),
             },
-            Ix::InBlock(v, e) => match self.meanings.get(v) {
+            Ix::InBlock(v, e) => match self.meaning(*v) {
                 Some(Meaning::Block { lo, hi: _, size, idx }) => {
                     lo.clone().add(idx.clone().times(*size)).add(self.ix(e))
                 }
@@ -231,22 +271,22 @@ impl Context {
 
     /// Suggests to consider `a < b`, `a = b`, `a > b` apart.
     pub fn hint(&mut self, a: Term, b: Term) {
-        self.hints.push(Hint::Trichotomy(a, b));
+        Arc::make_mut(&mut self.hints).push(Hint::Trichotomy(a, b));
     }
 
     /// The condition that `goal` holds here.
     pub fn problem(&self, goal: Formula) -> Problem {
-        Problem {
-            names: self.shown.iter().map(|s| s.name().to_string()).collect(),
-            hypotheses: self.facts.clone(),
-            goal,
-            hints: self.hints.clone(),
-        }
+        problem(&self.shown, &self.facts, &goal, &self.hints)
     }
 
     /// How each unknown prints, by number.
-    pub fn shown(&self) -> &[Shown] {
+    pub fn shown(&self) -> &Arc<Vec<Shown>> {
         &self.shown
+    }
+
+    /// The suggestions.
+    pub fn hints(&self) -> &Arc<Vec<Hint>> {
+        &self.hints
     }
 
     /// How many of the first unknowns are the function's sizes.
@@ -255,7 +295,7 @@ impl Context {
     }
 
     /// What is assumed here.
-    pub fn facts(&self) -> &[Formula] {
+    pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
@@ -265,5 +305,15 @@ impl Context {
         self.shown = other.shown.clone();
         self.facts = other.facts.clone();
         self.hints = other.hints.clone();
+    }
+}
+
+/// A condition as the prover takes it.
+pub fn problem(shown: &[Shown], facts: &Facts, goal: &Formula, hints: &[Hint]) -> Problem {
+    Problem {
+        names: shown.iter().map(|s| s.name().to_string()).collect(),
+        hypotheses: facts.iter().map(|f| f.formula.clone()).collect(),
+        goal: goal.clone(),
+        hints: hints.to_vec(),
     }
 }

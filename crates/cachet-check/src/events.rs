@@ -3,6 +3,7 @@
 use cachet_core::ir::{Access, Block, Buffer, Call, Domain, Elem, Fun, Guard, Ix, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::{Arm, Turn};
 use cachet_source::Span;
+use std::collections::BTreeMap;
 
 use crate::context::Context;
 
@@ -61,13 +62,31 @@ pub struct Event {
     pub span: Span,
 }
 
-impl Event {
-    /// What is known where it happens.
-    pub fn context(&self, fun: &Fun) -> Context {
-        let mut cx = Context::entry(fun);
-        for frame in &self.frames {
-            enter(fun, &mut cx, frame);
-        }
+/// The contexts of a function's events: events of one block share what is known around the block.
+pub struct Contexts<'f> {
+    fun: &'f Fun,
+    blocks: BTreeMap<Vec<Turn>, Context>,
+}
+
+impl<'f> Contexts<'f> {
+    /// Of a function's own events.
+    pub fn new(fun: &'f Fun) -> Contexts<'f> {
+        Contexts { fun, blocks: BTreeMap::new() }
+    }
+
+    /// What is known where an event happens.
+    pub fn of(&mut self, event: &Event) -> Context {
+        let fun = self.fun;
+        let outside = || {
+            let mut cx = Context::entry(fun);
+            event.frames.iter().filter(|f| f.depth != INSIDE).for_each(|f| enter(fun, &mut cx, f));
+            cx
+        };
+        let mut cx = match self.blocks.get(&event.path) {
+            Some(known) => known.clone(),
+            None => self.blocks.entry(event.path.clone()).or_insert(outside()).clone(),
+        };
+        event.frames.iter().filter(|f| f.depth == INSIDE).for_each(|f| enter(fun, &mut cx, f));
         cx
     }
 }

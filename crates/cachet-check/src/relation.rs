@@ -12,14 +12,21 @@ mod accesses;
 mod cell;
 mod find;
 mod lockstep;
+mod moves;
+pub(crate) mod needs;
+mod order;
 mod reorder;
+mod split;
 pub(crate) mod sym;
+mod trace;
+
+pub use trace::{Point, TracedMove};
 
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
 use crate::events::{Frame, FrameKind, enter};
-use cachet_core::ir::{Block, Fun, Guard, Program, StmtKind};
-use cachet_core::pattern::{MoveKind, Side};
+use cachet_core::ir::{Block, Fun, Guard, Ix, Program, StmtKind};
+use cachet_core::pattern::{Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Arm, Site};
 use cachet_core::script::Rewrite;
@@ -47,18 +54,42 @@ pub(crate) struct Relation<'a> {
     /// What is known around the site.
     context: Context,
     conditions: Vec<Condition>,
+    /// Conditions on sizes that the moves need, in the form in which they may be required.
+    needs: Vec<Guard>,
+    /// Both programs after each line of the recipe; only where somebody wants to see them.
+    trace: Option<Vec<TracedMove>>,
+}
+
+/// What a relation needs.
+pub struct Needed {
+    /// What has to be proved.
+    pub conditions: Vec<Condition>,
+    /// Conditions on sizes that a step may add to the function's requirements for it.
+    pub requirements: Vec<Guard>,
 }
 
 /// The conditions under which the program after a step means what the one before means.
 ///
 /// # Errors
 /// A structural misfit: the two programs differ elsewhere, or a line of the recipe does not fit.
-pub fn conditions(
-    program: &Program,
+pub fn conditions(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Result<Needed, Box<Failure>> {
+    let relation = relate(program, before, rewrite, asked, None)?;
+    Ok(Needed { conditions: relation.conditions, requirements: relation.needs })
+}
+
+/// Both programs after each line of an accepted step's recipe, for people to read; nothing rests on it. Empty for a
+/// step that does not fit.
+pub fn trace(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Vec<TracedMove> {
+    relate(program, before, rewrite, asked, Some(Vec::new())).ok().and_then(|r| r.trace).unwrap_or_default()
+}
+
+fn relate<'a>(
+    program: &'a Program,
     before: &Fun,
     rewrite: &Rewrite,
-    asked: &Asked,
-) -> Result<Vec<Condition>, Box<Failure>> {
+    asked: &'a Asked,
+    trace: Option<Vec<TracedMove>>,
+) -> Result<Relation<'a>, Box<Failure>> {
     let refuse = |why: &str| {
         let message = format!("relation {}: {why}", asked.name);
         Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)))
@@ -69,34 +100,96 @@ pub fn conditions(
     let (Some(s), Some(t)) = (rewrite.from.stmts(before), rewrite.to.stmts(&rewrite.after)) else {
         return refuse("the step names a place that the program does not have");
     };
-    let Some(context) = context_at(before, &rewrite.from) else {
+    // What the step may require is known on both sides: the claim is about sizes that satisfy it.
+    let mut required = before.clone();
+    required.requires = rewrite.after.requires.clone();
+    let Some(context) = context_at(&required, &rewrite.from) else {
         return refuse("the step names a place that the program does not have");
     };
-    let mut relation = Relation { program, asked, fun: rewrite.after.clone(), context, conditions: Vec::new() };
-    let (mut s, mut t): (Block, Block) = (s.to_vec(), t.to_vec());
-    for (line, step) in rewrite.recipe.iter().enumerate() {
-        relation.apply(&mut s, &mut t, &step.kind).map_err(|d| {
-            let message = format!("relate line {} of {}: {}", line + 1, asked.step, d.message);
-            let mut d = Diagnostic { message, ..d };
-            d.labels.retain(|l| l.span.lo != l.span.hi);
-            d = d.at(step.span.0, "");
-            if asked.span.lo != asked.span.hi {
-                d = d.also(asked.span, format!("`{}` is asked for here", asked.step));
-            }
-            misfit(Kind::Words, d.note(format!("relation {} was not established", asked.name)))
-        })?;
-    }
-    relation.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
-    Ok(relation.conditions)
+    let (fun, conditions) = (rewrite.after.clone(), Vec::new());
+    let mut relation = Relation { program, asked, fun, context, conditions, needs: Vec::new(), trace };
+    let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
+    relation.note(|| Point::Start, &s, &t);
+    relation.lines(s, t, &rewrite.recipe)?;
+    Ok(relation)
 }
 
 impl Relation<'_> {
+    /// Applies the lines of a recipe and compares what is left.
+    fn lines(&mut self, mut s: Block, mut t: Block, recipe: &[Move]) -> Result<(), Box<Failure>> {
+        for (n, line) in recipe.iter().enumerate() {
+            if let MoveKind::Case { guard, then, els } = &line.kind {
+                self.note(|| Point::after(&line.kind), &s, &t);
+                return self.case((s, t), guard, (then, els), &recipe[n + 1..]);
+            }
+            self.apply(&mut s, &mut t, &line.kind).map_err(|d| self.misfit_in_line(n, line, d))?;
+            self.note(|| Point::after(&line.kind), &s, &t);
+        }
+        self.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
+        self.note(|| Point::Compared, &s, &t);
+        Ok(())
+    }
+
+    /// A line that does not fit, named by its number.
+    fn misfit_in_line(&self, n: usize, line: &Move, d: Diagnostic) -> Box<Failure> {
+        let asked = self.asked;
+        let message = format!("relate line {} of {}: {}", n + 1, asked.step, d.message);
+        let mut d = Diagnostic { message, ..d };
+        d.labels.retain(|l| l.span.lo != l.span.hi);
+        d = d.at(line.span.0, "");
+        if asked.span.lo != asked.span.hi {
+            d = d.also(asked.span, format!("`{}` is asked for here", asked.step));
+        }
+        for caller in asked.callers.iter().rev() {
+            d = d.also(*caller, "called from here");
+        }
+        misfit(Kind::Words, d.note(format!("relation {} was not established", asked.name)))
+    }
+
+    /// Both programs are choices between two copies of themselves; in each the guard is decided.
+    fn case(
+        &mut self,
+        (s, t): (Block, Block),
+        guard: &PatGuard,
+        (then, els): (&[Move], &[Move]),
+        rest: &[Move],
+    ) -> Result<(), Box<Failure>> {
+        let PatGuard::Known(guard) = guard else {
+            return Err(misfit(Kind::Words, self.misfit("the condition of `case` is not one of the program")));
+        };
+        let outside = self.context.clone();
+        for (holds, lines) in [(true, then), (false, els)] {
+            let known = if holds { guard.clone() } else { Guard::Not(Box::new(guard.clone())) };
+            self.context.assume(&known);
+            let lines: Vec<Move> = lines.iter().chain(rest).cloned().collect();
+            // A side that already is that choice is the branch that runs.
+            let arm =
+                |side: &Block| match side.as_slice() {
+                    [cachet_core::ir::Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
+                        if holds { then.clone() } else { els.clone() }
+                    }
+                    _ => side.clone(),
+                };
+            self.lines(arm(&s), arm(&t), &lines)?;
+            self.context = outside.clone();
+        }
+        Ok(())
+    }
+
     fn apply(&mut self, s: &mut Block, t: &mut Block, kind: &MoveKind) -> Result<(), Diagnostic> {
         let side = match kind {
-            MoveKind::PerCell { fold, .. } => fold.side,
-            MoveKind::Interchange(l) => l.side,
-            MoveKind::Distribute { of, .. } => of.side,
-            MoveKind::Fuse(a, _) => a.side,
+            MoveKind::PerCell { fold: l, .. }
+            | MoveKind::Interchange(l)
+            | MoveKind::Distribute { of: l, .. }
+            | MoveKind::Fuse(l, _)
+            | MoveKind::Split { of: l, .. }
+            | MoveKind::First(l)
+            | MoveKind::Unroll(l) => l.side,
+            MoveKind::SelfStore(side, _) | MoveKind::Unfold(side, _) => *side,
+            MoveKind::Order(loops) => loops.first().map_or(Side::S, |l| l.side),
+            MoveKind::Reorder { by, back } => return self.reorder(s, t, by, back),
+            MoveKind::Given(guard) => return self.given(guard),
+            MoveKind::Case { .. } => return Err(self.misfit("`case` stands inside another line")),
         };
         let block = match side {
             Side::S => s,
@@ -105,8 +198,18 @@ impl Relation<'_> {
         match kind {
             MoveKind::PerCell { buffer, fold } => self.per_cell(block, buffer, fold),
             MoveKind::Interchange(l) => self.interchange(block, l),
+            MoveKind::Order(loops) => self.order(block, loops),
             MoveKind::Distribute { of, at } => self.distribute(block, of, *at as usize),
             MoveKind::Fuse(a, b) => self.fuse(block, a, b),
+            MoveKind::Split { of, by: PatIx::Lit(n) | PatIx::Known(Ix::Lit(n)), outer, ragged } => {
+                self.split(block, of, *n, outer, *ragged)
+            }
+            MoveKind::Split { .. } => Err(self.misfit("the size of a block is not a number")),
+            MoveKind::First(l) => self.first(block, l),
+            MoveKind::SelfStore(side, buffer) => self.selfstore(block, *side, buffer),
+            MoveKind::Unroll(l) => self.unroll(block, l),
+            MoveKind::Unfold(side, name) => self.unfold(block, *side, name),
+            MoveKind::Reorder { .. } | MoveKind::Given(_) | MoveKind::Case { .. } => Ok(()),
         }
     }
 
@@ -129,6 +232,24 @@ impl Relation<'_> {
         places: &[(Span, String)],
     ) {
         let claim = format!("relation {}: {what}", self.asked.name);
+        self.emit_claim(kind, cx, goal, claim, notes, places);
+    }
+
+    /// What an exact split needs of a length. It is said as such: the length is the user's, not the relation's.
+    fn emit_multiple(&mut self, cx: &Context, goal: crate::formula::Formula, what: &str) {
+        let note = format!("relation {} needs it", self.asked.name);
+        self.emit_claim(Kind::Multiple, cx, goal, what.to_string(), &[note], &[]);
+    }
+
+    fn emit_claim(
+        &mut self,
+        kind: Kind,
+        cx: &Context,
+        goal: crate::formula::Formula,
+        claim: String,
+        notes: &[String],
+        places: &[(Span, String)],
+    ) {
         let mut c = Condition::new(kind, RELATION, cx, goal, claim).at(self.asked.span, "");
         for caller in self.asked.callers.iter().rev() {
             c = c.at(*caller, "called from here");
@@ -154,7 +275,7 @@ fn same_elsewhere(before: &Fun, rewrite: &Rewrite) -> bool {
         && after.buffers.starts_with(&before.buffers)
         && after.sizes == before.sizes
         && after.params == before.params
-        && after.requires == before.requires
+        && after.requires.starts_with(&before.requires)
         && after.produces == before.produces
         && after.scratch == before.scratch
         && after.type_params == before.type_params
@@ -164,6 +285,7 @@ fn same_elsewhere(before: &Fun, rewrite: &Rewrite) -> bool {
     }
     let Some(t) = rewrite.to.stmts(after) else { return false };
     let mut replayed = before.clone();
+    replayed.requires = after.requires.clone();
     match rewrite.from.replace(&mut replayed, t.to_vec()) {
         Some(site) => site == rewrite.to && replayed.body == after.body,
         None => false,

@@ -12,10 +12,12 @@
 //! | Fits | an argument has the extents that the parameter declares; compared buffers have one shape |
 //! | Requirement | a called function's requirements hold |
 //! | Apart | what a call lends to be written is apart from everything else it lends |
+//! | Windows, Window | see [`grid`] |
 //!
 //! Scope, types and arity are the validator's; it has run before. Index arithmetic is shown to fit 64 bits by intervals
 //! ([`range`]), and the requirements are shown to have a witness.
 
+mod grid;
 mod init;
 mod lend;
 pub mod overflow;
@@ -23,9 +25,10 @@ pub mod range;
 
 use crate::condition::{Condition, Failure, Kind, misfit};
 use crate::context::{Context, Shown};
-use crate::events::{Event, What, events};
+use crate::events::{Contexts, Event, What, events};
 use crate::formula::{Formula, Term};
-use crate::prover::{self, Satisfaction};
+use crate::proofs::Proofs;
+use crate::prover::Verdict;
 use cachet_core::ir::{Access, Buffer, Elem, Fun, Ix, Layout, Program, Role, Strides};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Kind as Severity, codes};
@@ -34,17 +37,18 @@ use cachet_source::{Diagnostic, Kind as Severity, codes};
 ///
 /// # Errors
 /// What can be refused without a proof: contradictory requirements, arithmetic beyond 64 bits, layouts that differ.
-pub fn conditions(program: &Program, fun: &Fun) -> Result<Vec<Condition>, Box<Failure>> {
-    witness(fun)?;
+pub fn conditions(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Result<Vec<Condition>, Box<Failure>> {
+    witness(fun, proofs)?;
     range::check(program, fun)?;
     let events = events(fun);
     let names = Names::of(program, fun);
+    let mut contexts = Contexts::new(fun);
     let mut out = Vec::new();
     for p in &fun.params {
         extents(&names, fun, *p, &Context::entry(fun), &mut out);
     }
     for event in &events {
-        let cx = event.context(fun);
+        let cx = contexts.of(event);
         match &event.what {
             What::Read(a) | What::Write(a) => bounds(&names, fun, &cx, a, event, &mut out),
             What::Alloc(b) => extents(&names, fun, *b, &cx, &mut out),
@@ -54,7 +58,8 @@ pub fn conditions(program: &Program, fun: &Fun) -> Result<Vec<Condition>, Box<Fa
             What::ReadAll(_) => {}
         }
     }
-    init::reads(program, fun, &events, &mut out);
+    grid::conditions(program, fun, &mut out)?;
+    init::reads(program, fun, &events, &mut contexts, &mut out);
     init::produced(program, fun, &events, &mut out);
     Ok(out)
 }
@@ -72,16 +77,15 @@ pub(crate) fn root(fun: &Fun, mut buffer: Buffer) -> Buffer {
 }
 
 /// Every function's requirements have a witness: from a contradiction everything would follow.
-fn witness(fun: &Fun) -> Result<(), Box<Failure>> {
+fn witness(fun: &Fun, proofs: &mut Proofs) -> Result<(), Box<Failure>> {
     if fun.requires.is_empty() {
         return Ok(());
     }
     let cx = Context::entry(fun);
-    let names: Vec<String> = cx.shown().iter().map(|s| s.name().to_string()).collect();
-    let (severity, text) = match prover::satisfiable(cx.facts(), &names) {
-        Satisfaction::Witness(_) => return Ok(()),
-        Satisfaction::Empty(_) => (Severity::Error, "no sizes satisfy the requirements of"),
-        Satisfaction::Undecided { .. } => {
+    let (severity, text) = match proofs.witness(&cx) {
+        Verdict::Refuted(_) => return Ok(()),
+        Verdict::Proved(_) => (Severity::Error, "no sizes satisfy the requirements of"),
+        Verdict::Undecided { .. } => {
             (Severity::NotDecided, "could not decide whether any sizes satisfy the requirements of")
         }
     };

@@ -3,7 +3,7 @@
 use crate::function::{Lower, Outcome, Place};
 use crate::support::Support;
 use crate::types::{Value, is_signed, register};
-use cachet_core::ir::{Block, Call, Elem, Role, Stmt, StmtKind, Ty, Word};
+use cachet_core::ir::{Block, Call, Device, Domain, Elem, Role, Stmt, StmtKind, Ty, Var, Word};
 
 impl Lower<'_, '_> {
     /// Statements in order; what they allocate is freed at the end.
@@ -30,7 +30,8 @@ impl Lower<'_, '_> {
                     Ok(vec![])
                 })?;
             }
-            StmtKind::Grid(_) => return Err(self.not_built("native code for `grid`")),
+            StmtKind::Grid(g) if g.device == Device::HOST => self.axes(&g.axes, &g.body)?,
+            StmtKind::Grid(_) => return Err(self.not_built("native code for grids of devices")),
             StmtKind::If { guard, then, els } => {
                 let cond = self.guard(guard)?;
                 let (yes, no, after) = (self.em.block(), self.em.block(), self.em.block());
@@ -64,6 +65,16 @@ impl Lower<'_, '_> {
             StmtKind::Print(word) => self.print(word)?,
         }
         Ok(None)
+    }
+
+    /// A grid's iterations, one after another: no iteration can see another's effects, so any order will do.
+    fn axes(&mut self, axes: &[(Var, Domain)], body: &Block) -> Outcome<()> {
+        let Some(((var, domain), rest)) = axes.split_first() else { return self.block(body) };
+        self.domain(*var, domain, &[], &mut |this, _| {
+            this.axes(rest, body)?;
+            Ok(vec![])
+        })?;
+        Ok(())
     }
 
     fn call(&mut self, call: &Call) -> Outcome<()> {

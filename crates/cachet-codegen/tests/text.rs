@@ -133,7 +133,7 @@ fn what_is_not_built_is_refused() {
     let reports = [
         refused(|b, _, body| {
             let axes = vec![(b.index("g"), to(lit(4)))];
-            let grid = Grid { device: Device::HOST, level: 0, axes, writes: vec![], body: vec![] };
+            let grid = Grid { device: Device(1), level: 0, axes, writes: vec![], body: vec![] };
             body.push(stmt(StmtKind::Grid(bx(grid))));
         }),
         refused(|b, o, body| {

@@ -15,7 +15,7 @@
 //!
 //! Nothing here is trusted: the checker sees only the two programs.
 
-use crate::ir::{At, Elem, Prim, Rel};
+use crate::ir::{At, Elem, Guard, Ix, Prim, Rel, Var};
 use serde::{Deserialize, Serialize};
 
 /// A step written in the language.
@@ -71,8 +71,8 @@ pub enum ParamKind {
 /// A statement of a pattern.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Pat {
-    /// `$body`: any number of statements.
-    Hole(String),
+    /// `$body`, `$body[t := e]`: any number of statements, with indices replaced.
+    Hole(String, Vec<PatSubst>),
     /// One loop.
     For {
         /// Its variable.
@@ -195,6 +195,8 @@ pub enum PatIx {
     Part(String, crate::ir::BlockPart),
     /// `g[e]`
     InBlock(String, Box<PatIx>),
+    /// An index of the program: in recipes that are given to the checker.
+    Known(Ix),
 }
 
 /// A guard of a pattern.
@@ -208,6 +210,8 @@ pub enum PatGuard {
     Or(Box<PatGuard>, Box<PatGuard>),
     /// Not.
     Not(Box<PatGuard>),
+    /// A guard of the program: in recipes that are given to the checker.
+    Known(Guard),
 }
 
 /// A cell of a pattern.
@@ -329,6 +333,8 @@ pub enum MoveKind {
     },
     /// `interchange S.j`: swaps a loop with the one directly inside it.
     Interchange(LoopRef),
+    /// `order S (x, ..)`: puts loops of a nest of loops in another order; those not named go inside, in their order.
+    Order(Vec<LoopRef>),
     /// `distribute S.i at 1`: splits the innermost block of the nest under a loop after so many statements.
     Distribute {
         /// The outermost loop of the nest.
@@ -338,4 +344,90 @@ pub enum MoveKind {
     },
     /// `fuse S.i, S.i#2`: joins two loops over one domain that stand one after the other.
     Fuse(LoopRef, LoopRef),
+    /// `split S.k by n as g ragged`: a loop or sum in consecutive blocks. Without `ragged` every block is whole, and the
+    /// length of the range has to be a multiple of the size.
+    Split {
+        /// The loop or sum, which goes on counting inside the blocks.
+        of: LoopRef,
+        /// The size of a block, > 0.
+        by: PatIx,
+        /// The name of the loop over blocks.
+        outer: String,
+        /// Whether the last block may be shorter.
+        ragged: bool,
+    },
+    /// `reorder S to T all: by (i = e, ..) back (d = e, ..)`: other loops around one body.
+    Reorder {
+        /// `S`'s loops, outermost first, each in terms of `T`'s.
+        by: Vec<(MapVar, PatIx)>,
+        /// `T`'s loops, outermost first, each in terms of `S`'s.
+        back: Vec<(MapVar, PatIx)>,
+    },
+    /// `first S.g`: moves the statement before a loop into the loop's first iteration.
+    First(LoopRef),
+    /// `selfstore S.c`: `if g then store c[x] = w` is `store c[x] = if g then w else load c[x]`.
+    SelfStore(Side, String),
+    /// `unroll S.k`: a loop or sum of literal length as its copies.
+    Unroll(LoopRef),
+    /// `unfold S.f`: calls of a pure function as their values.
+    Unfold(Side, String),
+    /// `case g { .. } else { .. }`: `S` is a choice between two copies of itself; each goes on with its own lines.
+    Case {
+        /// The guard.
+        guard: PatGuard,
+        /// Where it holds.
+        then: Vec<Move>,
+        /// Where it does not.
+        els: Vec<Move>,
+    },
+    /// `given g`: something that is proved once and then known.
+    Given(PatGuard),
+}
+
+/// A loop of a map.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum MapVar {
+    /// By the pattern's name.
+    Named(String),
+    /// A loop of the program: in recipes that are given to the checker.
+    Known(Var),
+}
+
+impl std::fmt::Display for LoopRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.side, self.name)?;
+        if self.nth > 1 { write!(f, "#{}", self.nth) } else { Ok(()) }
+    }
+}
+
+/// A line of a recipe as it is written; an index that is known by the program's ids shows as `..`.
+impl std::fmt::Display for MoveKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = |all: &[LoopRef]| all.iter().map(|l| l.name.clone()).collect::<Vec<_>>().join(", ");
+        match self {
+            MoveKind::PerCell { buffer, fold } => write!(f, "per cell {buffer} fold {fold}"),
+            MoveKind::Interchange(l) => write!(f, "interchange {l}"),
+            MoveKind::Order(all) => {
+                let side = all.first().map_or(Side::S, |l| l.side);
+                write!(f, "order {side} ({})", names(all))
+            }
+            MoveKind::Distribute { of, at } => write!(f, "distribute {of} at {at}"),
+            MoveKind::Fuse(a, b) => write!(f, "fuse {a}, {b}"),
+            MoveKind::Split { of, by, outer, ragged } => {
+                let size = match by {
+                    PatIx::Lit(n) => n.to_string(),
+                    PatIx::Name(name) | PatIx::Hole(name) => name.clone(),
+                    _ => "..".to_string(),
+                };
+                write!(f, "split {of} by {size} as {outer}{}", if *ragged { " ragged" } else { "" })
+            }
+            MoveKind::Reorder { .. } => f.write_str("reorder S to T all: by (..) back (..)"),
+            MoveKind::First(l) => write!(f, "first {l}"),
+            MoveKind::SelfStore(side, buffer) => write!(f, "selfstore {side}.{buffer}"),
+            MoveKind::Unroll(l) => write!(f, "unroll {l}"),
+            MoveKind::Unfold(side, name) => write!(f, "unfold {side}.{name}"),
+            MoveKind::Case { .. } => f.write_str("case .."),
+            MoveKind::Given(_) => f.write_str("given .."),
+        }
+    }
 }

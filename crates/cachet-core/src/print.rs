@@ -9,4 +9,4 @@ mod value;
 
 pub use expr::Names;
 pub use float::{decimal, print_float};
-pub use stmt::{listing, signature};
+pub use stmt::{listing, signature, statements};

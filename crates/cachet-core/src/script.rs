@@ -5,6 +5,7 @@ use crate::ir::{Binding, Fun, FunId, Program};
 use crate::pattern::{Move, StepDef};
 use crate::rewrite::Site;
 use cachet_source::Span;
+use std::fmt;
 
 /// A root file with everything it imports, typed and elaborated; nothing is proved yet.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +47,58 @@ pub struct Script {
 pub struct StepCall {
     /// The step's name.
     pub name: String,
-    /// Its arguments, in order.
-    pub args: Vec<StepArg>,
+    /// Which kind of step it is, and its arguments.
+    pub form: StepForm,
     /// Where it is written.
     pub span: Span,
     /// The calls of schedule functions that lead here, outermost first.
     pub callers: Vec<Span>,
+}
+
+/// A step's arguments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StepForm {
+    /// A step written in the language: its arguments in order.
+    Call(Vec<StepArg>),
+    /// `split x by n as g, m as u ragged, ..`
+    Split(Vec<SplitIndex>),
+    /// `order (x, ..)`
+    Order(Vec<StepArg>),
+    /// `grid over (x, ..)`
+    GridOver(Vec<StepArg>),
+}
+
+/// One index of a `split`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SplitIndex {
+    /// The loop or sum.
+    pub of: StepArg,
+    /// Sizes of blocks from the outermost in, each with the name of its loop where one is given.
+    pub levels: Vec<SplitLevel>,
+    /// Whether the last block of each level may be shorter.
+    pub ragged: bool,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// One level of blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SplitLevel {
+    /// The size, as written: it may be no size at all.
+    pub size: i64,
+    /// `as g`
+    pub name: Option<String>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// The outermost or the innermost loop of a loop's last split.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SplitPart {
+    /// `x.outer`
+    Outer,
+    /// `x.inner`
+    Inner,
 }
 
 /// An argument of a step, not yet looked up.
@@ -63,6 +110,8 @@ pub enum StepArg {
         name: String,
         /// Which of that name, from 1; `None` where it must be the only one.
         nth: Option<u32>,
+        /// `.outer` or `.inner`.
+        part: Option<SplitPart>,
         /// Where it is written.
         span: Span,
     },
@@ -92,4 +141,54 @@ pub struct Rewrite {
     pub to: Site,
     /// How to relate them, in the programs' names.
     pub recipe: Vec<Move>,
+}
+
+/// A step as it is written.
+impl fmt::Display for StepCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.form {
+            StepForm::Call(args) => {
+                f.write_str(&self.name)?;
+                args.iter().try_for_each(|a| write!(f, " {a}"))
+            }
+            StepForm::Order(args) => write!(f, "order ({})", list(args)),
+            StepForm::GridOver(args) => write!(f, "grid over ({})", list(args)),
+            StepForm::Split(indices) => write!(f, "split {}", list(indices)),
+        }
+    }
+}
+
+impl fmt::Display for StepArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepArg::Name { name, nth, part, .. } => {
+                let part = match part {
+                    Some(SplitPart::Outer) => ".outer",
+                    Some(SplitPart::Inner) => ".inner",
+                    None => "",
+                };
+                write!(f, "{name}{part}")?;
+                nth.map_or(Ok(()), |n| write!(f, "#{n}"))
+            }
+            StepArg::Number(n, _) => write!(f, "{n}"),
+            StepArg::Tuple(parts, _) => write!(f, "({})", list(parts)),
+        }
+    }
+}
+
+impl fmt::Display for SplitIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by {}{}", self.of, list(&self.levels), if self.ragged { " ragged" } else { "" })
+    }
+}
+
+impl fmt::Display for SplitLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.size)?;
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, " as {name}"))
+    }
+}
+
+fn list<T: fmt::Display>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -5,7 +5,7 @@ use crate::functions::callees;
 use crate::scope::{self, ItemRef};
 use cachet_core::instance::derive;
 use cachet_core::ir::{Binding, FunId, Ix};
-use cachet_core::script::{Script, StepArg, StepCall};
+use cachet_core::script::{Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Item, StepKind, StepParam, TargItem};
 use std::collections::BTreeMap;
@@ -18,18 +18,8 @@ const MAX_CHAIN: usize = 256;
 const MAX_STEPS: usize = 10_000;
 
 /// Steps of the library to come, which are written like any other.
-const LATER: &[&str] = &[
-    "strip",
-    "parallel",
-    "tiles",
-    "outer_products",
-    "first_block",
-    "last_block",
-    "specialise",
-    "unroll",
-    "chunks",
-    "partials",
-];
+const LATER: &[&str] =
+    &["tiles", "outer_products", "first_block", "last_block", "specialise", "unroll", "chunks", "partials"];
 
 /// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
 pub(crate) fn reserve(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -253,22 +243,96 @@ impl Expansion {
     }
 
     fn step(&mut self, world: &mut World<'_>, s: &ast::Step) -> Done<()> {
-        let StepKind::Call { name, args } = &s.kind else {
-            return Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", built_in(&s.kind)))));
-        };
         self.count += 1;
         if self.count > MAX_STEPS {
             let message = format!("the schedule has more than {MAX_STEPS} steps");
             return Err(world.report(Diagnostic::error(codes::LIMIT, s.span, message)));
         }
+        let form = match &s.kind {
+            StepKind::Call { name, args } => return self.named(world, s, name, args),
+            StepKind::Split(indices) => {
+                StepForm::Split(indices.iter().map(|i| self.split_index(world, i)).collect::<Done<Vec<_>>>()?)
+            }
+            StepKind::Order(loops) => StepForm::Order(self.loops(world, loops)?),
+            StepKind::GridOver(loops) => StepForm::GridOver(self.loops(world, loops)?),
+            StepKind::Pack { .. }
+            | StepKind::PackLanes { .. }
+            | StepKind::Keep { .. }
+            | StepKind::Registers { .. }
+            | StepKind::Compute { .. }
+            | StepKind::Reduce { .. }
+            | StepKind::Parts(_)
+            | StepKind::Element(_) => {
+                return Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", built_in(&s.kind)))));
+            }
+        };
+        self.push(built_in(&s.kind).replace(' ', "_"), form, s.span);
+        Ok(())
+    }
+
+    fn push(&mut self, name: String, form: StepForm, span: Span) {
+        let callers = self.callers.iter().map(|(_, span)| *span).collect();
+        self.steps.push(StepCall { name, form, span, callers });
+    }
+
+    fn loops(&mut self, world: &mut World<'_>, loops: &[ast::LoopRef]) -> Done<Vec<StepArg>> {
+        loops.iter().map(|l| self.loop_arg(world, l)).collect()
+    }
+
+    fn split_index(&mut self, world: &mut World<'_>, i: &ast::SplitIndex) -> Done<SplitIndex> {
+        let of = self.loop_arg(world, &i.index)?;
+        let mut levels = Vec::new();
+        for l in &i.levels {
+            let name = match &l.name {
+                None => None,
+                // A parameter of the schedule function stands for the name that it is given.
+                Some(n) => Some(match self.names.get(&n.name) {
+                    Some(StepArg::Name { name, .. }) => name.clone(),
+                    Some(StepArg::Number(..) | StepArg::Tuple(..)) | None => n.name.clone(),
+                }),
+            };
+            levels.push(SplitLevel { size: self.size(world, &l.size)?, name, span: l.span });
+        }
+        Ok(SplitIndex { of, levels, ragged: i.ragged, span: i.span })
+    }
+
+    /// A literal size, constants and parameters put in.
+    fn size(&mut self, world: &mut World<'_>, e: &ast::Expr) -> Done<i64> {
+        let mut body = Body::new(self.unit);
+        for (name, value) in &self.names {
+            if let StepArg::Number(n, _) = value {
+                body.names.push((name.clone(), Meaning::Ix(Ix::Lit(*n))));
+            }
+        }
+        let not_literal = |world: &mut World<'_>| {
+            let d = Diagnostic::error(
+                codes::STEP_ARGUMENT,
+                e.span,
+                "the size of a block is a number, known before any array is",
+            );
+            Err(world.report(d.help("write a literal, or name one: `const KC = 256`")))
+        };
+        if let ast::ExprKind::Name(n) = &e.kind
+            && !body.names.iter().any(|(known, _)| *known == n.name)
+            && world.scope.find(self.unit, &n.name).is_none_or(|r| !world.consts.contains_key(&r))
+        {
+            return not_literal(world);
+        }
+        match world.ix(&body, e)? {
+            Ix::Lit(n) => Ok(n),
+            _ => not_literal(world),
+        }
+    }
+
+    /// A step that is called by its name: of the library, the user's own, or a schedule function.
+    fn named(&mut self, world: &mut World<'_>, s: &ast::Step, name: &ast::Ident, args: &[ast::StepArg]) -> Done<()> {
         let args = args.iter().map(|a| self.arg(world, a)).collect::<Done<Vec<_>>>()?;
         let found = world.scope.find(self.unit, &name.name);
         let loaded = world.loaded;
         match found.map(|r| (r, &loaded.units[r.unit].ast.items[r.item])) {
             Some((r, _)) if world.refused.contains(&r) => Err(Reported),
             Some((_, Item::StepFn(_))) => {
-                let callers = self.callers.iter().map(|(_, span)| *span).collect();
-                self.steps.push(StepCall { name: name.name.clone(), args, span: s.span, callers });
+                self.push(name.name.clone(), StepForm::Call(args), s.span);
                 Ok(())
             }
             Some((r, Item::ScheduleFn(f))) => self.call(world, r, f, args, s.span),
@@ -360,26 +424,32 @@ impl Expansion {
         result
     }
 
+    /// A name of a loop, an array or a size; a parameter stands for what it is given.
+    fn loop_arg(&mut self, world: &mut World<'_>, l: &ast::LoopRef) -> Done<StepArg> {
+        let nth = l.nth.and_then(|n| u32::try_from(n).ok());
+        let part = l.part.map(|p| match p {
+            ast::LoopPart::Outer => SplitPart::Outer,
+            ast::LoopPart::Inner => SplitPart::Inner,
+        });
+        if let Some(given) = self.names.get(&l.name.name) {
+            return Ok(match given.clone() {
+                StepArg::Name { name, nth: n, part: p, span } => {
+                    StepArg::Name { name, nth: nth.or(n), part: part.or(p), span }
+                }
+                given => given,
+            });
+        }
+        // A constant of the file is a size; anything else is looked up in the program when the step runs.
+        let constant = world.scope.find(self.unit, &l.name.name).and_then(|r| world.consts.get(&r)).copied();
+        Ok(match constant {
+            Some(n) if part.is_none() => StepArg::Number(n, l.span),
+            _ => StepArg::Name { name: l.name.name.clone(), nth, part, span: l.span },
+        })
+    }
+
     fn arg(&mut self, world: &mut World<'_>, a: &ast::StepArg) -> Done<StepArg> {
         match a {
-            ast::StepArg::Loop(l) if l.part.is_none() => {
-                let nth = l.nth.and_then(|n| u32::try_from(n).ok());
-                if let Some(given) = self.names.get(&l.name.name) {
-                    return Ok(match (given.clone(), nth) {
-                        (StepArg::Name { name, span, .. }, Some(n)) => StepArg::Name { name, nth: Some(n), span },
-                        (given, _) => given,
-                    });
-                }
-                // A constant of the file is a size; anything else is looked up in the program when the step runs.
-                let constant = world.scope.find(self.unit, &l.name.name).and_then(|r| world.consts.get(&r)).copied();
-                Ok(match constant {
-                    Some(n) => StepArg::Number(n, l.span),
-                    None => StepArg::Name { name: l.name.name.clone(), nth, span: l.span },
-                })
-            }
-            ast::StepArg::Loop(l) => {
-                Err(world.report(Diagnostic::not_built(l.span, "`.outer` and `.inner`: they need `split`")))
-            }
+            ast::StepArg::Loop(l) => self.loop_arg(world, l),
             ast::StepArg::Type(t) => Err(world.report(Diagnostic::not_built(t.span, "types as arguments of steps"))),
             ast::StepArg::Tuple { items, span } => {
                 let items = items.iter().map(|i| self.arg(world, i)).collect::<Done<Vec<_>>>()?;

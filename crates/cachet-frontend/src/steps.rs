@@ -1,13 +1,14 @@
 //! Step definitions: from the surface to patterns. A name is a loop, a buffer, a size or a new name by where it stands.
 
 mod pattern;
+mod recipe;
 
 use crate::elaborate::{Done, World};
 use crate::scope::{self, ItemRef};
 use cachet_core::ir::At;
-use cachet_core::pattern::{self as core, LoopRef, MoveKind, Param, ParamKind, Params, Pat, PatIx, PatWord, StepDef};
+use cachet_core::pattern::{self as core, Param, ParamKind, Params, Pat, PatIx, PatWord, StepDef};
 use cachet_source::{Diagnostic, codes};
-use cachet_syntax::ast::{self, ExprKind, Item, StepParam};
+use cachet_syntax::ast::{self, Item, StepParam};
 use std::collections::BTreeSet;
 
 /// Turns a `step fn` into a pattern.
@@ -20,7 +21,7 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     let to = reader.block(&s.to);
     world.out.extend(out);
     let (from, to) = (from?, to?);
-    let recipe = s.relate.iter().map(|m| step_move(world, m)).collect::<Done<Vec<_>>>()?;
+    let recipe = recipe::lines(world, &s.relate)?;
     let mut places = Places::default();
     places.walk(&from, true);
     places.walk(&to, false);
@@ -32,7 +33,7 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         }
     });
     let params: Vec<Params> = params.collect();
-    let recipe = recipe.into_iter().map(|m| with_ranks(m, &params)).collect();
+    let recipe = recipe::with_ranks(recipe, &params);
     world.module.steps.push(StepDef { name: s.name.name.clone(), params, from, to, recipe, span: At(s.name.span) });
     Ok(())
 }
@@ -52,30 +53,7 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
         let d = scope::unknown(&at, "hole", places.held.iter().map(String::as_str));
         return Err(world.report(d.note("a hole of `to` stands for what `from` found in its place")));
     }
-    for m in &s.relate {
-        let (buffer, loops): (Option<&ast::Ident>, Vec<&ast::SideRef>) = match &m.kind {
-            ast::MoveKind::PerCell { buffer, fold, .. } => (Some(buffer), vec![fold]),
-            ast::MoveKind::Interchange(l) | ast::MoveKind::Distribute { index: l, .. } => (None, vec![l]),
-            ast::MoveKind::Fuse(a, b) => (None, vec![a, b]),
-            _ => (None, vec![]),
-        };
-        if let Some(b) = buffer
-            && !params.iter().any(|p| p.name == b.name)
-        {
-            let d = scope::unknown(b, "parameter", params.iter().map(|p| p.name.as_str()));
-            return Err(world.report(d));
-        }
-        for l in loops {
-            let (known, word) = match l.side {
-                ast::Side::S => (&places.matched, "loop of `from`"),
-                ast::Side::T => (&places.made, "loop of `to`"),
-            };
-            if !known.contains(&l.name.name) {
-                let d = scope::unknown(&l.name, word, known.iter().map(String::as_str));
-                return Err(world.report(d));
-            }
-        }
-    }
+    recipe::check_names(world, &s.relate, &params, places)?;
     Ok(())
 }
 
@@ -148,7 +126,10 @@ impl Places {
         self.found = matched;
         for p in pats {
             match p {
-                Pat::Hole(name) => self.hole(name),
+                Pat::Hole(name, substs) => {
+                    self.hole(name);
+                    self.substs(substs);
+                }
                 Pat::For { var, domain, body, .. } | Pat::Grid { var, domain, body, .. } => {
                     self.bind(var, matched);
                     self.domain(domain);
@@ -195,7 +176,7 @@ impl Places {
                 self.indices.insert(n.clone());
             }
             PatIx::Hole(name) => self.hole(name),
-            PatIx::Lit(_) | PatIx::Part(..) => {}
+            PatIx::Lit(_) | PatIx::Part(..) | PatIx::Known(_) => {}
             PatIx::Add(a, b)
             | PatIx::Sub(a, b)
             | PatIx::Mul(a, b)
@@ -221,6 +202,7 @@ impl Places {
                 self.guard(b);
             }
             core::PatGuard::Not(a) => self.guard(a),
+            core::PatGuard::Known(_) => {}
         }
     }
 
@@ -272,93 +254,5 @@ impl Places {
                 self.word(body, matched);
             }
         }
-    }
-}
-
-/// Marks the loops of a recipe that are a rank's.
-fn with_ranks(m: core::Move, params: &[Params]) -> core::Move {
-    let ranks: BTreeSet<&str> = params
-        .iter()
-        .flat_map(|p| match p {
-            Params::One(p) => std::slice::from_ref(p),
-            Params::Tuple(ps) => ps,
-        })
-        .filter(|p| p.kind == ParamKind::Loops)
-        .map(|p| p.name.as_str())
-        .collect();
-    let mark = |l: LoopRef| LoopRef { rank: ranks.contains(l.name.as_str()), ..l };
-    let kind = match m.kind {
-        MoveKind::PerCell { buffer, fold } => MoveKind::PerCell { buffer, fold: mark(fold) },
-        MoveKind::Interchange(l) => MoveKind::Interchange(mark(l)),
-        MoveKind::Distribute { of, at } => MoveKind::Distribute { of: mark(of), at },
-        MoveKind::Fuse(a, b) => MoveKind::Fuse(mark(a), mark(b)),
-    };
-    core::Move { kind, span: m.span }
-}
-
-fn loop_ref(r: &ast::SideRef) -> LoopRef {
-    let side = match r.side {
-        ast::Side::S => core::Side::S,
-        ast::Side::T => core::Side::T,
-    };
-    let nth = r.nth.and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
-    LoopRef { side, name: r.name.name.clone(), nth, rank: false }
-}
-
-/// A line of a recipe.
-fn step_move(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
-    let kind = match &m.kind {
-        ast::MoveKind::PerCell { buffer, fold, at: None } => {
-            MoveKind::PerCell { buffer: buffer.name.clone(), fold: loop_ref(fold) }
-        }
-        ast::MoveKind::Interchange(l) => MoveKind::Interchange(loop_ref(l)),
-        ast::MoveKind::Distribute { index, at } => match at.kind {
-            ExprKind::Int(n) if (1..1000).contains(&n) => MoveKind::Distribute { of: loop_ref(index), at: n as u32 },
-            _ => {
-                let d = Diagnostic::error(
-                    codes::RECIPE,
-                    at.span,
-                    "after how many statements a nest is split is a number, at least 1",
-                );
-                return Err(world.report(d));
-            }
-        },
-        ast::MoveKind::Fuse(a, b) => MoveKind::Fuse(loop_ref(a), loop_ref(b)),
-        other => {
-            return Err(world.report(Diagnostic::not_built(m.span, format!("the recipe line `{}`", word_of(other)))));
-        }
-    };
-    Ok(core::Move { kind, span: At(m.span) })
-}
-
-/// The first words of a line that has no meaning yet.
-fn word_of(m: &ast::MoveKind) -> &'static str {
-    match m {
-        ast::MoveKind::PerCell { .. } => "per cell .. at",
-        ast::MoveKind::FoldVar(_) => "fold var",
-        ast::MoveKind::Interchange(_) => "interchange",
-        ast::MoveKind::Order { .. } => "order",
-        ast::MoveKind::Distribute { .. } => "distribute",
-        ast::MoveKind::Fuse(..) => "fuse",
-        ast::MoveKind::Split { .. } => "split",
-        ast::MoveKind::Join(..) => "join",
-        ast::MoveKind::Reorder { .. } => "reorder",
-        ast::MoveKind::Carry { .. } => "carry",
-        ast::MoveKind::Copy(_) => "copy",
-        ast::MoveKind::SelfStore(_) => "selfstore",
-        ast::MoveKind::Lanes { .. } => "lanes",
-        ast::MoveKind::Narrow { .. } => "narrow",
-        ast::MoveKind::Relayout { .. } => "relayout",
-        ast::MoveKind::Rename { .. } => "rename",
-        ast::MoveKind::Dead(_) => "dead",
-        ast::MoveKind::Share { .. } => "share",
-        ast::MoveKind::Unfold(_) => "unfold",
-        ast::MoveKind::Unroll(_) => "unroll",
-        ast::MoveKind::Case { .. } => "case",
-        ast::MoveKind::Given(_) => "given",
-        ast::MoveKind::Grid(_) => "grid",
-        ast::MoveKind::Arithmetic(_) => "arithmetic",
-        ast::MoveKind::Regroup { .. } => "regroup",
-        ast::MoveKind::Evaluate => "evaluate",
     }
 }

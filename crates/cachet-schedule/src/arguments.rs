@@ -2,22 +2,21 @@
 
 use crate::capture::{Arg, Args};
 use crate::{refusal, show};
-use cachet_core::ir::{Buffer, Fun, Program};
+use cachet_core::ir::{Buffer, Fun};
 use cachet_core::pattern::{Param, ParamKind, Params, StepDef};
 use cachet_core::rewrite::Live;
 use cachet_core::script::{StepArg, StepCall};
 use cachet_source::{Diagnostic, Span, codes};
 
 /// The arguments by parameter name.
-pub fn bind(program: &Program, fun: &Fun, step: &StepDef, call: &StepCall) -> Result<Args, Diagnostic> {
-    let _ = program;
-    if step.params.len() != call.args.len() {
+pub fn bind(fun: &Fun, step: &StepDef, call: &StepCall, given: &[StepArg]) -> Result<Args, Diagnostic> {
+    if step.params.len() != given.len() {
         let message =
-            format!("`{}` takes {}, and is given {}", step.name, count(step.params.len()), count(call.args.len()));
+            format!("`{}` takes {}, and is given {}", step.name, count(step.params.len()), count(given.len()));
         return Err(misfit(step, call, call.span, message));
     }
     let mut out = Args::new();
-    for (params, arg) in step.params.iter().zip(&call.args) {
+    for (params, arg) in step.params.iter().zip(given) {
         match (params, arg) {
             // A single loop may be written without parentheses where a tuple is wanted: `zero i y`.
             (Params::Tuple(params), StepArg::Name { .. } | StepArg::Number(..)) => {

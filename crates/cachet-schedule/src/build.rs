@@ -8,15 +8,15 @@
 //! What a hole holds mentions the loops of `from`. Each is replaced by the loop that now stands under the same pattern
 //! name, unless `[k := e]` says otherwise. Everything bound inside a hole gets fresh ids each time it is put.
 
-mod names;
+pub(crate) mod names;
 mod recipe;
 mod words;
 
 use crate::capture::{Arg, Args, Bound, Capture, Held};
 use crate::find::Found;
-use crate::{refusal, tidy};
+use crate::{needs, refusal, tidy};
 use cachet_core::ir::{
-    At, Block, Device, Domain, Fun, Guard, Ix, Local, LocalInfo, Program, Stmt, StmtKind, Ty, Var, VarKind, Word,
+    At, Block, Device, Domain, Fun, Grid, Guard, Ix, Local, LocalInfo, Program, Stmt, StmtKind, Ty, Var, VarKind, Word,
 };
 use cachet_core::pattern::{Pat, PatDomain, PatGuard, PatIx, StepDef};
 use cachet_core::rewrite::{Live, Subst, Visit, refresh, visit_block, visit_word};
@@ -46,6 +46,7 @@ pub fn instantiate(
         vars: BTreeMap::new(),
         ranks: BTreeMap::new(),
         locals: BTreeMap::new(),
+        forced: Vec::new(),
         made: Vec::new(),
         invented: Vec::new(),
     };
@@ -56,7 +57,9 @@ pub fn instantiate(
     };
     names::invent(&mut after, &invented);
     names::part(&mut after, args, &site).map_err(|name| refusal::taken(step, &name, call))?;
-    let recipe = recipe::translate(step, args, (fun, &found.capture.loops, &found.site), (&after, &made, &site));
+    let sight = recipe::Sight { fun, bound: &found.capture.loops, site: &found.site };
+    let recipe = recipe::translate(step, args, &found.capture, &sight, (&after, &made, &site), call)?;
+    needs::require(&mut after, &recipe, fun, &found.site);
     Ok(Rewrite { after, from: found.site, to: site, recipe })
 }
 
@@ -88,6 +91,8 @@ pub(crate) struct Build<'a> {
     vars: BTreeMap<String, Var>,
     ranks: BTreeMap<String, Vec<Var>>,
     locals: BTreeMap<String, Local>,
+    /// Replacements that hold for the text inside a hole's brackets.
+    forced: Vec<(Var, Ix)>,
     /// The loops that `to` made, by the pattern's name, in order.
     made: Vec<Bound>,
     /// Binders of the step's own, to be named when the whole program stands.
@@ -136,9 +141,10 @@ impl Build<'_> {
 
     fn stmt(&mut self, pat: &Pat, out: &mut Block) -> Result<(), Diagnostic> {
         match pat {
-            Pat::Hole(name) => {
+            Pat::Hole(name, substs) => {
                 let Some(Held::Stmts(stmts)) = self.capture.held.get(name) else { return Err(self.unbound(name)) };
-                let subst = self.current(name, &Live::of_block(stmts), &[])?;
+                let replaced = self.overrides(substs)?;
+                let subst = self.current(name, &Live::of_block(stmts), &replaced)?;
                 let copy = subst.block(stmts);
                 out.extend(refresh(self.fun, &copy));
             }
@@ -151,8 +157,15 @@ impl Build<'_> {
                 out.push(Stmt { kind: StmtKind::For { var: fresh, domain, body }, span: *span });
             }
             Pat::ForAll { vars, domains, body, span } => out.push(self.nest(vars, domains, body, *span)?),
-            Pat::Grid { .. } => {
-                return Err(Diagnostic::not_built(self.call.span, "steps that make a grid"));
+            Pat::Grid { var, domain, body, span } => {
+                let domain = self.domain(domain)?;
+                let fresh = self.make_loop(var, kind_of(&domain));
+                let outer = self.vars.insert(var.clone(), fresh);
+                let body = self.block(body)?;
+                restore(&mut self.vars, var, outer);
+                let writes = cachet_core::windows::infer(self.fun, &body);
+                let grid = Grid { device: self.arith, level: 0, axes: vec![(fresh, domain)], writes, body };
+                out.push(Stmt { kind: StmtKind::Grid(Box::new(grid)), span: *span });
             }
             Pat::If { guard, then, els, span } => {
                 let guard = self.guard(guard)?;
@@ -303,6 +316,7 @@ impl Build<'_> {
                 let v = self.block_var(name)?;
                 Ok(Ix::InBlock(v, Box::new(self.ix(e)?)))
             }
+            PatIx::Known(i) => Ok(i.clone()),
         }
     }
 
@@ -324,6 +338,7 @@ impl Build<'_> {
             PatGuard::And(a, b) => Guard::And(Box::new(self.guard(a)?), Box::new(self.guard(b)?)),
             PatGuard::Or(a, b) => Guard::Or(Box::new(self.guard(a)?), Box::new(self.guard(b)?)),
             PatGuard::Not(a) => Guard::Not(Box::new(self.guard(a)?)),
+            PatGuard::Known(g) => g.clone(),
         })
     }
 
@@ -344,6 +359,7 @@ impl Build<'_> {
                 subst.locals.insert(*old, Word::Local(*new, vec![]));
             }
         }
+        subst.vars.extend(self.forced.iter().cloned());
         subst.vars.extend(replaced.iter().cloned());
         for var in capture.loops.iter().flat_map(|b| &b.vars).filter(|v| live.vars.contains(v)) {
             self.replaceable(hole, *var, subst.vars.get(var))?;
@@ -392,7 +408,7 @@ fn domains_of<'p>(from: &'p [Pat], rank: &str) -> Option<&'p str> {
         }
         Pat::For { body, .. } | Pat::Grid { body, .. } => domains_of(body, rank),
         Pat::If { then, els, .. } => domains_of(then, rank).or_else(|| domains_of(els, rank)),
-        Pat::Hole(_) | Pat::Let { .. } | Pat::Var { .. } | Pat::Assign { .. } | Pat::Store { .. } => None,
+        Pat::Hole(..) | Pat::Let { .. } | Pat::Var { .. } | Pat::Assign { .. } | Pat::Store { .. } => None,
     })
 }
 

@@ -75,7 +75,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn block(&mut self, block: &Block) {
-        let holes = self.step.from.iter().filter(|p| matches!(p, Pat::Hole(_))).count();
+        let holes = self.step.from.iter().filter(|p| matches!(p, Pat::Hole(..))).count();
         let fixed = self.step.from.len() - holes;
         let mut free = 0;
         for start in 0..block.len() {
@@ -116,9 +116,19 @@ impl Search<'_> {
                 Some(Arg::Buffer(b)) if !stored.contains(b) => Some(self.fun.buffers[b.index()].name.clone()),
                 _ => None,
             },
-            MoveKind::PerCell { .. } | MoveKind::Interchange(_) | MoveKind::Distribute { .. } | MoveKind::Fuse(..) => {
-                None
-            }
+            MoveKind::PerCell { .. }
+            | MoveKind::Interchange(_)
+            | MoveKind::Order(_)
+            | MoveKind::Distribute { .. }
+            | MoveKind::Fuse(..)
+            | MoveKind::Split { .. }
+            | MoveKind::Reorder { .. }
+            | MoveKind::First(_)
+            | MoveKind::SelfStore(..)
+            | MoveKind::Unroll(_)
+            | MoveKind::Unfold(..)
+            | MoveKind::Case { .. }
+            | MoveKind::Given(_) => None,
         })
     }
 

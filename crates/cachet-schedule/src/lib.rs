@@ -13,23 +13,49 @@ mod capture;
 mod find;
 mod loops;
 mod matching;
+mod needs;
 mod refusal;
 mod show;
+mod steps;
 mod tidy;
+
+pub use steps::Splits;
 
 use cachet_core::ir::{Fun, Program};
 use cachet_core::pattern::StepDef;
-use cachet_core::script::{Rewrite, StepCall};
+use cachet_core::script::{Rewrite, StepArg, StepCall, StepForm};
 use cachet_source::Diagnostic;
 
-/// Applies one step to the program so far.
+/// Applies one step to the program so far; `splits` remembers what `x.outer` and `x.inner` mean.
 ///
 /// Several steps may share a name: of those whose parameters fit the arguments, the first whose `from` stands in the
 /// program is used.
 ///
 /// # Errors
 /// No step of that name, arguments that fit none, a pattern that is nowhere or in two places at once.
-pub fn apply(program: &Program, fun: &Fun, call: &StepCall, steps: &[StepDef]) -> Result<Rewrite, Diagnostic> {
+pub fn apply(
+    program: &Program,
+    fun: &Fun,
+    call: &StepCall,
+    steps: &[StepDef],
+    splits: &mut Splits,
+) -> Result<Rewrite, Diagnostic> {
+    match &call.form {
+        StepForm::Split(indices) => steps::split::apply(fun, call, indices, splits),
+        StepForm::Order(args) => steps::order::apply(fun, call, &splits.resolve(args, call)?),
+        StepForm::GridOver(args) => steps::grid::apply(fun, call, &splits.resolve(args, call)?),
+        StepForm::Call(args) => written(program, fun, call, &splits.resolve(args, call)?, steps),
+    }
+}
+
+/// A step that is written in the language.
+fn written(
+    program: &Program,
+    fun: &Fun,
+    call: &StepCall,
+    given: &[StepArg],
+    steps: &[StepDef],
+) -> Result<Rewrite, Diagnostic> {
     let named: Vec<&StepDef> = steps.iter().filter(|s| s.name == call.name).collect();
     if named.is_empty() {
         return Err(refusal::unknown_step(call, steps));
@@ -37,7 +63,7 @@ pub fn apply(program: &Program, fun: &Fun, call: &StepCall, steps: &[StepDef]) -
     let mut fitting = Vec::new();
     let mut misfit = None;
     for step in &named {
-        match arguments::bind(program, fun, step, call) {
+        match arguments::bind(fun, step, call, given) {
             Ok(args) => fitting.push((*step, args)),
             Err(d) => misfit = misfit.or(Some(d)),
         }

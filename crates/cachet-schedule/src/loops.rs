@@ -1,6 +1,6 @@
 //! The loops and sums of a block in program order, an outer one before those inside it: what `i#2` counts.
 
-use cachet_core::ir::{Fun, Stmt, StmtKind, Var, Word};
+use cachet_core::ir::{Domain, Fold, Fun, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::{Visit, visit_block, visit_stmt, visit_word};
 
 /// All of a block.
@@ -15,6 +15,54 @@ pub fn number(fun: &Fun, loops: &[Var], var: Var) -> Option<u32> {
     let name = &fun.vars[var.index()].name;
     let at = loops.iter().filter(|v| fun.vars[v.index()].name == *name).position(|v| *v == var)?;
     Some(at as u32 + 1)
+}
+
+/// The range of the first loop or sum of a name in a block.
+pub fn domain(fun: &Fun, block: &[Stmt], name: &str) -> Option<Domain> {
+    let mut found = Ranges(Vec::new());
+    visit_block(&mut found, block);
+    found.0.into_iter().find(|(v, _)| fun.vars[v.index()].name == name).map(|(_, d)| d)
+}
+
+/// The range of a loop or sum that stands in a statement, itself included.
+pub fn domain_of(stmt: &Stmt, var: Var) -> Option<Domain> {
+    let mut found = Ranges(Vec::new());
+    visit_block(&mut found, std::slice::from_ref(stmt));
+    found.0.into_iter().find(|(v, _)| *v == var).map(|(_, d)| d)
+}
+
+/// A sum of a statement.
+pub fn fold_of(stmt: &Stmt, var: Var) -> Option<Fold> {
+    struct Find(Var, Option<Fold>);
+    impl Visit for Find {
+        fn word(&mut self, word: &Word) {
+            match word {
+                Word::Fold(f) if f.var == self.0 => self.1 = Some((**f).clone()),
+                _ => visit_word(self, word),
+            }
+        }
+    }
+    let mut find = Find(var, None);
+    visit_block(&mut find, std::slice::from_ref(stmt));
+    find.1
+}
+
+struct Ranges(Vec<(Var, Domain)>);
+
+impl Visit for Ranges {
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::For { var, domain, .. } = &stmt.kind {
+            self.0.push((*var, domain.clone()));
+        }
+        visit_stmt(self, stmt);
+    }
+
+    fn word(&mut self, word: &Word) {
+        if let Word::Fold(f) = word {
+            self.0.push((f.var, f.domain.clone()));
+        }
+        visit_word(self, word);
+    }
 }
 
 struct Loops(Vec<Var>);

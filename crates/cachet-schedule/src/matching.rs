@@ -75,7 +75,7 @@ impl<'a> Matcher<'a> {
 
     /// Statements against all of a block's; a hole takes any number, the first of several as few as will do.
     pub fn stmts(&mut self, pats: &[Pat], stmts: &[Stmt]) -> bool {
-        let holes = pats.iter().filter(|p| matches!(p, Pat::Hole(_))).count();
+        let holes = pats.iter().filter(|p| matches!(p, Pat::Hole(..))).count();
         let fixed = pats.len() - holes;
         if stmts.len() < fixed || (holes == 0 && stmts.len() > fixed) {
             let text = self.miscount(pats, stmts.len(), fixed, holes > 0);
@@ -83,11 +83,11 @@ impl<'a> Matcher<'a> {
         }
         match pats.split_first() {
             None => true,
-            Some((Pat::Hole(name), rest)) if holes == 1 => {
+            Some((Pat::Hole(name, _), rest)) if holes == 1 => {
                 let (taken, left) = stmts.split_at(stmts.len() - fixed);
                 self.hold(name, Held::Stmts(taken.to_vec())) && self.stmts(rest, left)
             }
-            Some((Pat::Hole(name), rest)) => {
+            Some((Pat::Hole(name, _), rest)) => {
                 for n in 0..=stmts.len() - fixed {
                     let mut attempt = self.clone();
                     if attempt.hold(name, Held::Stmts(stmts[..n].to_vec())) && attempt.stmts(rest, &stmts[n..]) {
@@ -279,6 +279,7 @@ impl<'a> Matcher<'a> {
                 _ => false,
             },
             (PatIx::Lit(n), Ix::Lit(m)) => n == m,
+            (PatIx::Known(i), _) => tidy::ix(i) == *ix,
             (PatIx::Add(a, b), Ix::Add(x, y))
             | (PatIx::Sub(a, b), Ix::Sub(x, y))
             | (PatIx::Min(a, b), Ix::Min(x, y))

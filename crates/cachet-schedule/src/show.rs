@@ -37,7 +37,7 @@ pub fn kind(names: &Names<'_>, stmt: &Stmt) -> String {
 /// A statement of a pattern in a few words.
 pub fn pat_kind(pat: &Pat) -> String {
     match pat {
-        Pat::Hole(name) => format!("`{name}`"),
+        Pat::Hole(name, _) => format!("`{name}`"),
         Pat::For { var, .. } => format!("a loop over {var}"),
         Pat::ForAll { vars, .. } => format!("a nest of loops over {vars}"),
         Pat::Grid { .. } => "a grid".into(),
@@ -82,8 +82,8 @@ fn block(pats: &[Pat], depth: usize, out: &mut String) {
     for p in pats {
         let pad = "  ".repeat(depth);
         match p {
-            Pat::Hole(name) => {
-                let _ = writeln!(out, "{pad}{name}");
+            Pat::Hole(name, all) => {
+                let _ = writeln!(out, "{pad}{name}{}", substs(all));
             }
             Pat::For { var, domain: d, body, .. } => {
                 let _ = writeln!(out, "{pad}for {var} in {} do", domain(d));
@@ -152,12 +152,15 @@ pub fn ix(i: &PatIx) -> String {
             format!("{name}.{part}")
         }
         PatIx::InBlock(name, e) => format!("{name}[{}]", ix(e)),
+        PatIx::Known(_) => "an index of the program".into(),
     }
 }
 
 fn atom(i: &PatIx) -> String {
     match i {
-        PatIx::Hole(_) | PatIx::Name(_) | PatIx::Lit(_) | PatIx::Part(..) | PatIx::InBlock(..) => ix(i),
+        PatIx::Hole(_) | PatIx::Name(_) | PatIx::Lit(_) | PatIx::Part(..) | PatIx::InBlock(..) | PatIx::Known(_) => {
+            ix(i)
+        }
         PatIx::Add(..)
         | PatIx::Sub(..)
         | PatIx::Mul(..)
@@ -185,6 +188,7 @@ fn guard(g: &PatGuard) -> String {
         PatGuard::And(a, b) => format!("({}) && ({})", guard(a), guard(b)),
         PatGuard::Or(a, b) => format!("({}) || ({})", guard(a), guard(b)),
         PatGuard::Not(a) => format!("!({})", guard(a)),
+        PatGuard::Known(_) => "a condition of the program".into(),
     }
 }
 

@@ -159,10 +159,10 @@ fn a_hole_used_twice_gets_its_own_binders_each_time() {
     let twice = step(
         "twice",
         vec![Params::One(param("j", ParamKind::Loop))],
-        vec![pat_for("j", domain("$A"), vec![Pat::Hole("$body".into())])],
+        vec![pat_for("j", domain("$A"), vec![Pat::Hole("$body".into(), vec![])])],
         vec![
-            pat_for("j", domain("$A"), vec![Pat::Hole("$body".into())]),
-            pat_for("j", domain("$A"), vec![Pat::Hole("$body".into())]),
+            pat_for("j", domain("$A"), vec![Pat::Hole("$body".into(), vec![])]),
+            pat_for("j", domain("$A"), vec![Pat::Hole("$body".into(), vec![])]),
         ],
         vec![line(MoveKind::Fuse(loop_ref(Side::T, "j"), LoopRef { nth: 2, ..loop_ref(Side::T, "j") }))],
     );
@@ -178,12 +178,12 @@ fn a_hole_used_twice_gets_its_own_binders_each_time() {
 
 /// `fuse i`: two loops of one name over one range become one.
 fn fuse() -> StepDef {
-    let body = |h: &str| vec![pat_for("i", domain("$A"), vec![Pat::Hole(h.into())])];
+    let body = |h: &str| vec![pat_for("i", domain("$A"), vec![Pat::Hole(h.into(), vec![])])];
     step(
         "fuse",
         vec![Params::One(param("i", ParamKind::Loop))],
         [body("$first"), body("$second")].concat(),
-        vec![pat_for("i", domain("$A"), vec![Pat::Hole("$first".into()), Pat::Hole("$second".into())])],
+        vec![pat_for("i", domain("$A"), vec![Pat::Hole("$first".into(), vec![]), Pat::Hole("$second".into(), vec![])])],
         vec![line(MoveKind::Fuse(loop_ref(Side::S, "i"), LoopRef { nth: 2, ..loop_ref(Side::S, "i") }))],
     )
 }
@@ -368,7 +368,7 @@ fn holes_for_statements_may_stand_anywhere() {
     let block =
         vec![store(2, to(), float(1.0)), store(3, to(), float(2.0)), store(4, to(), sum), store(5, to(), float(3.0))];
     f.body = vec![for_(1, i, upto(Var(0)), block)];
-    let hole = |n: &str| Pat::Hole(n.into());
+    let hole = |n: &str| Pat::Hole(n.into(), vec![]);
     let the_sum = || pat_store(PatCell::Hole("$cell".into(), vec![]), common::pat_fold(word("$z")));
     let rotate = step(
         "rotate",
@@ -400,7 +400,8 @@ fn a_hole_that_stands_twice_holds_one_thing() {
     let square = |name: &str| {
         let mut s = interchange();
         s.name = name.into();
-        s.from = vec![pat_for("i", domain("$A"), vec![pat_for("j", domain("$A"), vec![Pat::Hole("$body".into())])])];
+        s.from =
+            vec![pat_for("i", domain("$A"), vec![pat_for("j", domain("$A"), vec![Pat::Hole("$body".into(), vec![])])])];
         s.to = s.from.clone();
         s
     };
@@ -422,7 +423,7 @@ fn locals_of_a_pattern_are_renamed_in_what_holes_hold() {
     f.body = vec![for_(1, i, upto(Var(0)), block)];
     for local in ["$x", "x"] {
         let the_let = || Pat::Let { local: local.into(), word: word("$w"), span: At::default() };
-        let all = || vec![pat_for("i", domain("$A"), vec![the_let(), Pat::Hole("$rest".into())])];
+        let all = || vec![pat_for("i", domain("$A"), vec![the_let(), Pat::Hole("$rest".into(), vec![])])];
         let same = step("same", vec![Params::One(param("i", ParamKind::Loop))], all(), all(), vec![]);
         let made = apply(&f, &call("same", vec![name("i")]), &[same]).unwrap();
         assert_eq!(body(&made.after), body(&f));

@@ -71,6 +71,9 @@ pub struct Diagnostic {
     pub helps: Vec<String>,
     /// Values for which it fails.
     pub counterexample: Option<Counterexample>,
+    /// For a refusal of a step: the calls of schedule functions that lead to it, outermost first. They are among the
+    /// labels too.
+    pub callers: Vec<Span>,
 }
 
 impl Diagnostic {
@@ -84,6 +87,7 @@ impl Diagnostic {
             notes: Vec::new(),
             helps: Vec::new(),
             counterexample: None,
+            callers: Vec::new(),
         }
     }
 

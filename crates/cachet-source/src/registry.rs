@@ -1,4 +1,4 @@
-//! The registry of codes: one short name per kind of problem.
+//! The registry of codes: one short name per kind of problem. A code without its page does not compile.
 
 use serde::Serialize;
 
@@ -13,6 +13,8 @@ pub struct CodeInfo {
     pub code: Code,
     /// What it means.
     pub title: &'static str,
+    /// The page that explains it, `docs/errors/CODE.md`: meaning, an example that fails, the example mended.
+    pub page: &'static str,
 }
 
 macro_rules! registry {
@@ -25,7 +27,11 @@ macro_rules! registry {
         }
         /// Every code with its meaning, in the order of the registry.
         pub fn all_codes() -> &'static [CodeInfo] {
-            &[$(CodeInfo { code: codes::$name, title: $title },)*]
+            &[$(CodeInfo {
+                code: codes::$name,
+                title: $title,
+                page: include_str!(concat!("../../../docs/errors/", $text, ".md")),
+            },)*]
         }
     };
 }
@@ -73,6 +79,7 @@ registry! {
     NO_MATCH = "no-match", "a step whose pattern is not in the program";
     AMBIGUOUS = "ambiguous", "a step whose pattern is in the program more than once";
     STEP_ARGUMENT = "step-argument", "an argument of a step that does not fit";
+    GRID = "grid", "iterations of a grid that may touch each other's data";
     RECIPE = "recipe", "a line of a recipe that does not fit the programs";
     RELATION = "relation", "a rewrite that was not shown to keep the result";
     // Tools.

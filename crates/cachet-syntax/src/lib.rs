@@ -7,6 +7,7 @@
 
 pub mod ast;
 mod encoding;
+mod format;
 mod kind;
 mod layout;
 mod lexer;
@@ -15,6 +16,7 @@ mod parser;
 mod tests;
 
 pub use encoding::decode;
+pub use format::{Unformatted, format};
 pub use kind::{Cachet, SyntaxKind, SyntaxNode, SyntaxToken};
 
 use cachet_source::{Diagnostic, FileId, Span};

@@ -2,9 +2,11 @@
 
 mod constructs;
 mod corpus;
+mod format;
 mod layout;
 mod precedence;
 mod refusals;
+mod restyle;
 mod steps;
 mod totality;
 

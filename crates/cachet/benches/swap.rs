@@ -38,7 +38,7 @@ void swap__packed(const int64_t *sizes, void *const *buffers) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    let outcome = pipeline::check(&root.join("examples/matmul.cachet").display().to_string(), &Disk);
+    let outcome = pipeline::check(&root.join("examples/matmul.cachet").display().to_string(), &Disk::default());
     let program = outcome.checked.program();
     let plus = program.impls.iter().position(|i| i.name == "PlusTimes f32").ok_or("no PlusTimes f32")?;
     let types = vec![Binding::Impl(ImplId(plus as u32))];

@@ -1,15 +1,13 @@
-//! A claim as `scheduled` prints it.
+//! What was proved, in words: a claim as `scheduled` prints it, and the rules behind a step's conditions.
 
 use cachet_check::checked::{Claim, RelationKind};
-use cachet_core::ir::Fun;
-use cachet_core::ir::Program;
-use cachet_core::print::Names;
+use cachet_check::condition::{Kind, Proved};
 
 /// The name of the prover in claims.
 pub const PROVER: &str = concat!("cachet's own prover ", env!("CARGO_PKG_VERSION"));
 
 /// The claim's lines.
-pub fn text(program: &Program, fun: &Fun, claim: &Claim) -> String {
+pub fn text(claim: &Claim) -> String {
     let mut out = String::new();
     for link in &claim.links {
         let relation = match link.relation {
@@ -18,14 +16,84 @@ pub fn text(program: &Program, fun: &Fun, claim: &Claim) -> String {
         out.push_str(&format!("{}: {relation} of {}\n", claim.name, link.to));
     }
     out.push_str(&format!("  arithmetic {}\n", claim.arithmetic));
-    let names = Names::of(program, fun);
-    if !fun.requires.is_empty() {
-        let all: Vec<String> = fun.requires.iter().map(|g| names.guard(g)).collect();
-        out.push_str(&format!("  requires {}\n", all.join(", ")));
+    if !claim.requires.is_empty() {
+        out.push_str(&format!("  requires {}\n", claim.requires.join(", ")));
     }
     out.push_str("  trusted nothing\n");
     let s = |n: usize| if n == 1 { "" } else { "s" };
     let (steps, conditions) = (claim.steps, claim.conditions);
     out.push_str(&format!("  checked {steps} step{}, {conditions} condition{}, {PROVER}\n", s(steps), s(conditions)));
+    out
+}
+
+/// The rule that asks for conditions of a kind: `WF` for the program by itself, the others for its relation to the
+/// program before the step.
+pub fn rule(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bounds
+        | Kind::Initialised
+        | Kind::Written
+        | Kind::Apart
+        | Kind::View
+        | Kind::Converts
+        | Kind::Overflow
+        | Kind::Extent
+        | Kind::Fits
+        | Kind::Requirement
+        | Kind::Windows
+        | Kind::Window => "WF",
+        Kind::Count | Kind::Start | Kind::Branch | Kind::Words => "LOCKSTEP",
+        Kind::Cell => "CELL",
+        Kind::Order | Kind::Map => "REORDER",
+        Kind::Split | Kind::Multiple => "SPLIT",
+        Kind::Given => "CASE",
+    }
+}
+
+/// What conditions of a kind say when they hold.
+pub fn says(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bounds => "an access stays inside its array",
+        Kind::Initialised => "what is read has been written",
+        Kind::Written => "an output is written everywhere",
+        Kind::Apart => "what a call lends is apart",
+        Kind::View => "a part that is lent lies inside its array",
+        Kind::Converts => "an index fits the type that it becomes a word of",
+        Kind::Overflow => "integer arithmetic fits its type",
+        Kind::Extent => "an extent is not negative",
+        Kind::Fits => "an argument has the extents that are declared",
+        Kind::Requirement => "a called function's requirement holds",
+        Kind::Count => "paired loops run the same number of times",
+        Kind::Start => "paired locals start from the same words",
+        Kind::Branch => "paired choices take the same branch",
+        Kind::Words => "both programs hold the same words",
+        Kind::Cell => "a sum does not read its own cell",
+        Kind::Order => "iterations that change places touch different cells",
+        Kind::Map => "two nests have the same iterations",
+        Kind::Split => "blocks run through a range once and ascending",
+        Kind::Multiple => "a length is a multiple of a block's",
+        Kind::Given => "what the recipe gives holds",
+        Kind::Windows => "windows of a grid's iterations are apart",
+        Kind::Window => "an iteration of a grid stays inside its window",
+    }
+}
+
+/// How many conditions of each kind there are: rules in the order in which they are applied, kinds within a rule in the
+/// order of the checker.
+pub fn tally(conditions: &[Proved]) -> Vec<(Kind, usize)> {
+    let mut out: Vec<(Kind, usize)> = Vec::new();
+    for c in conditions {
+        match out.iter_mut().find(|(k, _)| *k == c.kind) {
+            Some((_, n)) => *n += 1,
+            None => out.push((c.kind, 1)),
+        }
+    }
+    // The program by itself first, the comparison at the end last; the moves of a recipe between them.
+    let place = |k: Kind| match rule(k) {
+        "WF" => 0,
+        "LOCKSTEP" => 2,
+        _ => 1,
+    };
+    out.sort_by_key(|(k, _)| (place(*k), rule(*k), *k));
     out
 }

@@ -8,6 +8,8 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
             ("cachet:steps/zero", include_str!("../../../library/steps/zero.cachet")),
             ("cachet:steps/hoist", include_str!("../../../library/steps/hoist.cachet")),
             ("cachet:steps/interchange", include_str!("../../../library/steps/interchange.cachet")),
+            ("cachet:steps/strip", include_str!("../../../library/steps/strip.cachet")),
+            ("cachet:steps/parallel", include_str!("../../../library/steps/parallel.cachet")),
         ],
     ),
     ("cachet:monoid", &[("cachet:monoid", include_str!("../../../library/algebra/semiring.cachet"))]),

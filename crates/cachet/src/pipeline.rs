@@ -11,12 +11,14 @@
 use crate::replay;
 use crate::world::World;
 use cachet_check::checked::{Checked, Checker, Claim};
-use cachet_check::condition::Condition;
-use cachet_check::relation::Asked;
-use cachet_core::ir::{Fun, FunId};
-use cachet_core::rewrite::{Site, callees};
-use cachet_core::script::{Module, Script};
-use cachet_source::{Diagnostic, Sources};
+use cachet_check::condition::Proved;
+use cachet_check::proofs::Proofs;
+use cachet_check::relation::{self, Asked, TracedMove};
+use cachet_core::ir::{Fun, FunId, Program};
+use cachet_core::rewrite::callees;
+use cachet_core::script::{Module, Rewrite, Script};
+use cachet_schedule::Splits;
+use cachet_source::{Diagnostic, Sources, Span};
 use std::collections::BTreeMap;
 
 /// Everything that is known of a root file after checking it.
@@ -35,6 +37,8 @@ pub struct Outcome {
     pub traces: BTreeMap<FunId, Trace>,
     /// How many conditions were proved.
     pub conditions: usize,
+    /// What was found of each condition.
+    pub proofs: Proofs,
 }
 
 impl Outcome {
@@ -57,6 +61,19 @@ pub struct Trace {
     pub steps: Vec<TracedStep>,
 }
 
+impl Trace {
+    /// The program before a step.
+    pub fn before(&self, step: usize) -> &Fun {
+        step.checked_sub(1).and_then(|n| self.steps.get(n)).map_or(&self.start, |s| &s.after)
+    }
+
+    /// What a step's recipe does, line by line.
+    pub fn moves(&self, program: &Program, step: usize) -> Vec<TracedMove> {
+        let before = self.before(step);
+        self.steps.get(step).map_or(Vec::new(), |s| relation::trace(program, before, &s.rewrite, &s.asked))
+    }
+}
+
 /// A step that was accepted.
 pub struct TracedStep {
     /// `swapped'1`: the program after it.
@@ -65,10 +82,12 @@ pub struct TracedStep {
     pub text: String,
     /// The program after it.
     pub after: Fun,
-    /// What changed.
-    pub site: Site,
+    /// What the step proposed: where the program changed, and the recipe.
+    pub rewrite: Rewrite,
+    /// What the relation is called, and where the step is asked for.
+    pub asked: Asked,
     /// What was proved: of the program, and of the relation to the one before.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Proved>,
     /// How many of them are the program's own.
     pub of_program: usize,
 }
@@ -79,11 +98,12 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     let (module, mut diagnostics) = cachet_frontend::load(root, world.files(), &mut sources);
     let module = module.unwrap_or_default();
     let mut work = Work {
-        checker: Checker::new(module.program.clone()),
+        checker: Checker::with_proofs(module.program.clone(), Proofs::from_bytes(world.kept_proofs(root))),
         module: &module,
         diagnostics: Vec::new(),
         traces: BTreeMap::new(),
         conditions: 0,
+        splits: BTreeMap::new(),
         state: vec![State::New; module.program.funs.len()],
     };
     for id in work.order() {
@@ -92,7 +112,11 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     let Work { checker, diagnostics: found, traces, conditions, .. } = work;
     diagnostics.extend(found);
     let claims = module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
-    Outcome { sources, diagnostics, checked: checker.finish(), module, claims, traces, conditions }
+    let (checked, proofs) = checker.finish();
+    if let Some(bytes) = proofs.to_bytes() {
+        world.keep_proofs(root, &bytes);
+    }
+    Outcome { sources, diagnostics, checked, module, claims, traces, conditions, proofs }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -107,6 +131,8 @@ struct Work<'a> {
     diagnostics: Vec<Diagnostic>,
     traces: BTreeMap<FunId, Trace>,
     conditions: usize,
+    /// What each schedule has split, for those that continue it.
+    splits: BTreeMap<FunId, Splits>,
     state: Vec<State>,
 }
 
@@ -166,9 +192,10 @@ impl Work<'_> {
         }
         let start = self.checker.program().funs[script.fun.index()].clone();
         let mut steps = Vec::new();
+        let mut splits = self.splits.get(&script.of).cloned().unwrap_or_default();
         for (n, call) in script.steps.iter().enumerate() {
             let before = self.checker.program().funs[script.fun.index()].clone();
-            let made = cachet_schedule::apply(self.checker.program(), &before, call, &self.module.steps);
+            let made = cachet_schedule::apply(self.checker.program(), &before, call, &self.module.steps, &mut splits);
             let from = if n == 0 { script.name.clone() } else { format!("{}'{n}", script.name) };
             let asked = Asked {
                 name: format!("{from}_{}", call.name),
@@ -183,9 +210,10 @@ impl Work<'_> {
                         self.conditions += report.conditions.len();
                         steps.push(TracedStep {
                             name: format!("{}'{}", script.name, n + 1),
-                            text: step_text(call),
-                            after: rewrite.after,
-                            site: rewrite.to,
+                            text: call.to_string(),
+                            after: report.after,
+                            rewrite,
+                            asked,
                             conditions: report.conditions,
                             of_program: report.of_program,
                         });
@@ -195,10 +223,11 @@ impl Work<'_> {
                 },
             };
             if let Some(d) = refusal {
-                self.refuse(script, d);
+                self.refuse(script, from_callers(d, &call.callers));
                 break;
             }
         }
+        self.splits.insert(script.fun, splits);
         self.traces.insert(script.fun, Trace { start, steps });
     }
 
@@ -208,16 +237,14 @@ impl Work<'_> {
     }
 }
 
-/// A step as it is written, from its parts.
-fn step_text(call: &cachet_core::script::StepCall) -> String {
-    use cachet_core::script::StepArg;
-    fn arg(a: &StepArg) -> String {
-        match a {
-            StepArg::Name { name, nth: Some(n), .. } => format!("{name}#{n}"),
-            StepArg::Name { name, nth: None, .. } => name.clone(),
-            StepArg::Number(n, _) => n.to_string(),
-            StepArg::Tuple(parts, _) => format!("({})", parts.iter().map(arg).collect::<Vec<_>>().join(", ")),
+/// A refusal of a step that schedule functions ask for also shows the calls that lead there, from the inside out; some
+/// reports have them already.
+fn from_callers(mut d: Diagnostic, callers: &[Span]) -> Diagnostic {
+    for caller in callers.iter().rev() {
+        if !d.labels.iter().any(|l| l.span == *caller) {
+            d = d.also(*caller, "called from here");
         }
     }
-    std::iter::once(call.name.clone()).chain(call.args.iter().map(arg)).collect::<Vec<_>>().join(" ")
+    d.callers = callers.to_vec();
+    d
 }

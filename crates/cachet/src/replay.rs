@@ -14,15 +14,22 @@ use cachet_source::{Counterexample, Diagnostic, Kind as Severity, Replay};
 pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -> Diagnostic {
     let Some(sizes) = failure.sizes.clone() else { return failure.diagnostic };
     match failure.kind {
-        Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order => {
+        Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order | Kind::Split | Kind::Map => {
             let found = replay::find_difference(program, before, after, &sizes);
             let lines = found.map(|(at, difference)| difference_lines(after, &at, &difference));
             with(failure.diagnostic, lines)
         }
-        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Apart | Kind::Converts => {
-            alone(program, after, failure, &sizes)
+        Kind::Bounds
+        | Kind::Initialised
+        | Kind::Written
+        | Kind::View
+        | Kind::Apart
+        | Kind::Converts
+        | Kind::Windows
+        | Kind::Window => alone(program, after, failure, &sizes),
+        Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Multiple | Kind::Given => {
+            failure.diagnostic
         }
-        Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
     }
 }
 
@@ -30,12 +37,25 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
 pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic {
     let Some(sizes) = failure.sizes.clone() else { return failure.diagnostic };
     match failure.kind {
-        Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Converts => {
-            alone(program, fun, failure, &sizes)
-        }
+        Kind::Bounds
+        | Kind::Initialised
+        | Kind::Written
+        | Kind::View
+        | Kind::Converts
+        | Kind::Windows
+        | Kind::Window => alone(program, fun, failure, &sizes),
         // That parts of one array overlap is plain from the call; sizes that do not fit are the caller's to show.
         Kind::Apart | Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
-        Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order => failure.diagnostic,
+        Kind::Count
+        | Kind::Start
+        | Kind::Branch
+        | Kind::Words
+        | Kind::Cell
+        | Kind::Order
+        | Kind::Split
+        | Kind::Multiple
+        | Kind::Map
+        | Kind::Given => failure.diagnostic,
     }
 }
 

@@ -2,16 +2,41 @@
 
 use crate::library;
 use cachet_frontend::Files;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// The outside.
 pub trait World {
     /// Where files come from.
     fn files(&self) -> &dyn Files;
+
+    /// The certificates that an earlier run on a root file left; empty if there are none. They are checked before use.
+    fn kept_proofs(&self, root: &str) -> Vec<u8>;
+
+    /// Leaves certificates for a later run. Whether that works makes no difference to this one.
+    fn keep_proofs(&self, root: &str, bytes: &[u8]);
 }
 
 /// The file system, and the library in the executable.
-pub struct Disk;
+#[derive(Default)]
+pub struct Disk {
+    /// A folder for proofs that later runs may use again.
+    proofs: Option<PathBuf>,
+}
+
+impl Disk {
+    /// With a folder for proofs; it is made when there is something to put in it.
+    pub fn keeping_proofs(folder: Option<PathBuf>) -> Disk {
+        Disk { proofs: folder }
+    }
+
+    /// One file for each root file, by its place.
+    fn proofs_of(&self, root: &str) -> Option<PathBuf> {
+        let mut h = std::hash::DefaultHasher::new();
+        std::fs::canonicalize(root).ok()?.hash(&mut h);
+        Some(self.proofs.as_ref()?.join(format!("{:016x}", h.finish())))
+    }
+}
 
 /// The largest file that is read, in bytes: a little above the limit on sources, so that the parser says which it is.
 const MOST_BYTES: u64 = 5 << 20;
@@ -19,6 +44,20 @@ const MOST_BYTES: u64 = 5 << 20;
 impl World for Disk {
     fn files(&self) -> &dyn Files {
         self
+    }
+
+    fn kept_proofs(&self, root: &str) -> Vec<u8> {
+        self.proofs_of(root).and_then(|f| std::fs::read(f).ok()).unwrap_or_default()
+    }
+
+    fn keep_proofs(&self, root: &str, bytes: &[u8]) {
+        let Some(file) = self.proofs_of(root) else { return };
+        // Another run may write at the same time: each writes its own file and puts it in place whole.
+        let own = file.with_extension(std::process::id().to_string());
+        let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if folder.is_ok() && std::fs::write(&own, bytes).is_ok() && std::fs::rename(&own, &file).is_err() {
+            let _ = std::fs::remove_file(&own);
+        }
     }
 }
 

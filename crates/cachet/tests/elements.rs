@@ -255,7 +255,7 @@ fn records_and_integers_have_one_result() {
     let mut runs = 0;
     for (file, impls) in FILES {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
-        let outcome = check(path.to_str().unwrap(), &Disk);
+        let outcome = check(path.to_str().unwrap(), &Disk::default());
         assert!(!outcome.refused(), "{file}: {:?}", outcome.diagnostics);
         for i in instances(&outcome, impls) {
             let native = llvm.as_ref().map(|l| compile(&outcome, &i.funs, l).unwrap_or_else(|p| panic!("{p:?}")));

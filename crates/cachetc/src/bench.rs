@@ -5,7 +5,6 @@ use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::bench::{self, Group, Library, Options, Row};
 use cachet::native::Problem;
 use cachet::pipeline;
-use cachet::world::Disk;
 use cachet_runtime::{Llvm, MeasureRow};
 use clap::Args;
 use serde_json::{Value, json};
@@ -40,7 +39,7 @@ const BAR: usize = 40;
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(&arguments.file, &Disk);
+    let outcome = pipeline::check(&arguments.file, &terminal::disk());
     terminal::report(&outcome, format);
     if outcome.module.items.is_empty() {
         return if outcome.refused() { REFUSED } else { UNABLE };

@@ -2,19 +2,23 @@
 
 use crate::{ErrorFormat, OK, REFUSED, terminal};
 use cachet::pipeline;
-use cachet::world::Disk;
 
 /// Checks each file and prints one line for each.
 pub fn run(files: &[String], format: ErrorFormat) -> u8 {
     let mut code = OK;
+    let mut codes = Vec::new();
     for file in files {
-        let outcome = pipeline::check(file, &Disk);
-        terminal::report(&outcome, format);
+        let outcome = pipeline::check(file, &terminal::disk());
+        terminal::reports(&outcome.sources, &outcome.diagnostics, format);
+        codes.extend(outcome.diagnostics.iter().map(|d| d.code));
         terminal::say(&summary(file, &outcome));
         if outcome.refused() {
             code = REFUSED;
         }
+        // The process is about to end; taking thousands of terms apart first would be a good part of its time.
+        std::mem::forget(outcome);
     }
+    terminal::more(&codes, format);
     code
 }
 

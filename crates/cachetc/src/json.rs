@@ -3,26 +3,22 @@
 use crate::render;
 use cachet::pipeline::Outcome;
 use cachet_check::checked::{Claim, RelationKind};
-use cachet_source::{Diagnostic, Sources};
+use cachet_source::{Diagnostic, Sources, Span, codes};
 use serde_json::{Value, json};
 
-/// A report.
+/// A report, as `docs/json.md` says.
 pub fn diagnostic(sources: &Sources, d: &Diagnostic) -> Value {
     let labels: Vec<Value> = d
         .labels
         .iter()
         .map(|l| {
-            let file = sources.file(l.span.file);
-            let (from, to) = (file.line_col(l.span.lo), file.line_col(l.span.hi));
-            json!({
-                "file": file.name,
-                "from": { "line": from.line, "column": from.col, "byte": l.span.lo },
-                "to": { "line": to.line, "column": to.col, "byte": l.span.hi },
-                "text": l.text,
-                "primary": l.primary,
-            })
+            let mut label = place(sources, l.span);
+            label["text"] = json!(l.text);
+            label["primary"] = json!(l.primary);
+            label
         })
         .collect();
+    let callers: Vec<Value> = d.callers.iter().map(|c| place(sources, *c)).collect();
     json!({
         "kind": d.kind,
         "code": d.code,
@@ -32,7 +28,33 @@ pub fn diagnostic(sources: &Sources, d: &Diagnostic) -> Value {
         "helps": d.helps,
         "counterexample": d.counterexample,
         "facts": render::facts(d),
+        "callers": callers,
     })
+}
+
+/// What kept a command from its work, with the keys of a report.
+pub fn unable(message: &str, help: Option<&str>) -> Value {
+    let helps: Vec<&str> = help.into_iter().collect();
+    json!({
+        "kind": "tool",
+        "code": codes::TOOL,
+        "message": message,
+        "labels": [],
+        "notes": [],
+        "helps": helps,
+        "counterexample": null,
+        "facts": [],
+        "callers": [],
+    })
+}
+
+fn place(sources: &Sources, span: Span) -> Value {
+    let file = sources.file(span.file);
+    let end = |at: u32| {
+        let p = file.line_col(at);
+        json!({ "line": p.line, "column": p.col, "byte": at })
+    };
+    json!({ "file": file.name, "from": end(span.lo), "to": end(span.hi) })
 }
 
 /// All reports.

@@ -1,13 +1,19 @@
 //! `cachetc`: arguments in, text out. The only door that prints.
 
 mod bench;
+mod changed;
 mod check;
 mod doctor;
+mod explain;
+mod fmt;
+mod heat;
 mod json;
+mod new;
 mod render;
 mod run;
 mod scheduled;
 mod terminal;
+mod test;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -30,6 +36,9 @@ struct Arguments {
     /// How problems are reported.
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text)]
     error_format: ErrorFormat,
+    /// When to use colours; `NO_COLOR` in the environment is respected.
+    #[arg(long, global = true, value_enum, default_value_t = terminal::Colour::Auto)]
+    color: terminal::Colour,
 }
 
 /// How problems are reported.
@@ -55,9 +64,12 @@ enum Command {
         file: String,
         /// Only this contraction or schedule.
         name: Option<String>,
-        /// The program after every step, and what was proved there.
+        /// The program after every step, lines that are new marked `// <`, and what was proved there.
         #[arg(long)]
         steps: bool,
+        /// Both programs after every line of each step's recipe, and every condition.
+        #[arg(long)]
+        relate: bool,
         /// The same facts for tools.
         #[arg(long)]
         json: bool,
@@ -69,6 +81,23 @@ enum Command {
         /// In the reference interpreter instead of natively.
         #[arg(long)]
         interpret: bool,
+    },
+    /// Run `main` natively and in the interpreter; both must print the same, and what FILE.expected beside it has.
+    Test {
+        /// Root files.
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Only in the interpreter.
+        #[arg(long)]
+        interpret: bool,
+        /// Write what is printed to FILE.expected.
+        #[arg(long)]
+        bless: bool,
+    },
+    /// Make a folder with a kernel that checks, runs and passes its test.
+    New {
+        /// The folder; it must not exist.
+        name: PathBuf,
     },
     /// Compile `main` and everything it calls.
     Build {
@@ -83,6 +112,23 @@ enum Command {
     },
     /// Compare bits, then measure against a named library.
     Bench(bench::Arguments),
+    /// Rewrite files in the one style: indentation, blanks, blank lines.
+    Fmt {
+        /// The files; `-` reads standard input and writes standard output.
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Change nothing; list the files that would change.
+        #[arg(long)]
+        check: bool,
+    },
+    /// What a code of a report means, an example that fails, and how to mend it; without a code, a list of them.
+    Explain {
+        /// Codes: what stands in brackets in a report's first line.
+        codes: Vec<String>,
+        /// The same facts for tools.
+        #[arg(long)]
+        json: bool,
+    },
     /// What was found on this machine, and what is missing.
     Doctor {
         /// The same facts for tools.
@@ -114,13 +160,20 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
+    terminal::choose(arguments.color);
     let format = arguments.error_format;
     match arguments.command {
         Command::Check { files } => check::run(&files, format),
-        Command::Scheduled { file, name, steps, json } => scheduled::run(&file, name.as_deref(), steps, json, format),
+        Command::Scheduled { file, name, steps, relate, json } => {
+            scheduled::run(&file, name.as_deref(), scheduled::Options { steps, relate, json }, format)
+        }
         Command::Run { file, interpret } => run::run(&file, interpret, format),
+        Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),
+        Command::New { name } => new::run(&name, format),
         Command::Build { file, output, emit } => run::build(&file, &output, emit, format),
         Command::Bench(arguments) => bench::run(&arguments, cleared, format),
+        Command::Fmt { files, check } => fmt::run(&files, check, format),
+        Command::Explain { codes, json } => explain::run(&codes, json, format),
         Command::Doctor { json } => doctor::run(json),
     }
 }

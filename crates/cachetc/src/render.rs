@@ -1,20 +1,36 @@
 //! Diagnostics for a person at a terminal, in the manner of rustc.
+//!
+//! # How a report reads
+//!
+//! The head word says which of the five things it is, and each has its own colour, so that they cannot be taken for one
+//! another:
+//!
+//! | head | colour | says |
+//! | --- | --- | --- |
+//! | `error` | red | the text breaks a rule of the language |
+//! | `wrong` | magenta | a run at the sizes given showed a fault or a difference |
+//! | `not proved` | yellow | the condition fails for the values given; no run has shown a fault |
+//! | `not decided` | blue | the prover's budget ran out: neither yes nor no |
+//! | `not built yet` | cyan | legal, and refused because the compiler lacks it |
+//!
+//! Behind it the code in brackets, for `cachetc explain CODE`. The first line stands alone. Then the place, the
+//! counterexample, what the run showed, notes that explain, and helps. Only `wrong` may say that a program is wrong.
 
-use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::renderer::{AnsiColor, DecorStyle, Effects, Style};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use cachet_source::{Diagnostic, FileId, Kind, Label, Replay, Sources};
+use cachet_source::{Code, Diagnostic, FileId, Kind, Label, Replay, Sources};
 
 /// How wide a report may be; fixed in a pipe, so that the text does not depend on a terminal.
 const WIDTH: usize = 140;
 
 /// One report as text, with colours or without.
 pub fn diagnostic(sources: &Sources, d: &Diagnostic, colours: bool) -> String {
-    let level = match d.kind {
-        Kind::Warning => Level::WARNING,
-        Kind::Error | Kind::Wrong | Kind::NotProved | Kind::NotDecided | Kind::NotBuilt => Level::ERROR,
-    };
+    let (head, colour) = head(d.kind);
+    let level = if d.refuses() { Level::ERROR } else { Level::WARNING };
+    // The head says it already.
+    let message = d.message.strip_prefix("not built yet: ").filter(|_| d.kind == Kind::NotBuilt).unwrap_or(&d.message);
     let labels = ordered(d);
-    let mut group = Group::with_title(level.primary_title(d.message.clone()).id(d.code.0));
+    let mut group = Group::with_title(level.with_name(head).primary_title(message).id(d.code.0));
     for (file, labels) in by_file(&labels) {
         let file = sources.file(file);
         let mut snippet = Snippet::source(file.text.as_str()).line_start(1).path(file.name.as_str()).fold(true);
@@ -35,8 +51,36 @@ pub fn diagnostic(sources: &Sources, d: &Diagnostic, colours: bool) -> String {
     for h in &d.helps {
         group = group.element(Level::HELP.message(h.clone()));
     }
-    let renderer = if colours { Renderer::styled().decor_style(DecorStyle::Unicode) } else { Renderer::plain() };
+    let style = Style::new().fg_color(Some(colour.into())).effects(Effects::BOLD);
+    let renderer = if colours {
+        Renderer::styled().decor_style(DecorStyle::Unicode).error(style).warning(style)
+    } else {
+        Renderer::plain()
+    };
     renderer.term_width(WIDTH).render(&[group])
+}
+
+/// The line that ends a run with reports: where more is said about their codes, each named once.
+pub fn footer(codes: &[Code]) -> Option<String> {
+    let mut distinct: Vec<&str> = Vec::new();
+    for code in codes {
+        if !distinct.contains(&code.0) {
+            distinct.push(code.0);
+        }
+    }
+    (!distinct.is_empty()).then(|| format!("for more: cachetc explain {}", distinct.join(" ")))
+}
+
+/// What a report's first line starts with, and in which colour.
+fn head(kind: Kind) -> (&'static str, AnsiColor) {
+    match kind {
+        Kind::Error => ("error", AnsiColor::BrightRed),
+        Kind::Wrong => ("wrong", AnsiColor::BrightMagenta),
+        Kind::NotProved => ("not proved", AnsiColor::BrightYellow),
+        Kind::NotDecided => ("not decided", AnsiColor::BrightBlue),
+        Kind::NotBuilt => ("not built yet", AnsiColor::BrightCyan),
+        Kind::Warning => ("warning", AnsiColor::Yellow),
+    }
 }
 
 /// The counterexample and what its replay showed.
@@ -92,4 +136,43 @@ fn range(text: &str, label: &Label) -> (usize, usize) {
     let hi = floor((label.span.hi as usize).max(lo));
     let line_end = text[lo..].find('\n').map_or(text.len(), |n| lo + n);
     (lo, hi.min(line_end).max(lo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{diagnostic, footer};
+    use cachet_source::{Diagnostic, Kind, Sources, codes};
+
+    const KINDS: [Kind; 6] =
+        [Kind::Error, Kind::Wrong, Kind::NotProved, Kind::NotDecided, Kind::NotBuilt, Kind::Warning];
+
+    fn first_line(kind: Kind, colours: bool) -> String {
+        let d = Diagnostic::new(kind, codes::BOUNDS, "not built yet: the message");
+        diagnostic(&Sources::new(), &d, colours).lines().next().unwrap_or_default().to_string()
+    }
+
+    #[test]
+    fn the_kinds_have_heads_and_colours_of_their_own() {
+        let plain = KINDS.map(|k| first_line(k, false));
+        assert_eq!(plain[0], "error[bounds]: not built yet: the message");
+        assert_eq!(plain[1], "wrong[bounds]: not built yet: the message");
+        assert_eq!(plain[2], "not proved[bounds]: not built yet: the message");
+        assert_eq!(plain[3], "not decided[bounds]: not built yet: the message");
+        assert_eq!(plain[4], "not built yet[bounds]: the message");
+        assert_eq!(plain[5], "warning[bounds]: not built yet: the message");
+        // Bold and the colour.
+        let escape = |line: String| line.split_inclusive('m').take(2).collect::<String>();
+        let mut colours: Vec<String> = KINDS.map(|k| escape(first_line(k, true))).to_vec();
+        assert!(colours.iter().all(|c| c.starts_with('\u{1b}')), "{colours:?}");
+        colours.sort();
+        colours.dedup();
+        assert_eq!(colours.len(), KINDS.len());
+    }
+
+    #[test]
+    fn the_footer_names_each_code_once() {
+        assert_eq!(footer(&[]), None);
+        let line = footer(&[codes::BOUNDS, codes::RELATION, codes::BOUNDS]);
+        assert_eq!(line.as_deref(), Some("for more: cachetc explain bounds relation"));
+    }
 }

@@ -1,9 +1,8 @@
 //! `cachetc run` and `cachetc build`.
 
-use crate::{ErrorFormat, OK, REFUSED, UNABLE, render, terminal};
+use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::native::{self, Problem};
 use cachet::pipeline::{self, Outcome};
-use cachet::world::Disk;
 use cachet_core::interpret;
 use cachet_runtime::{Llvm, link_executable, write_file};
 use clap::ValueEnum;
@@ -20,7 +19,7 @@ pub enum Emit {
 
 /// Runs `main`, natively or in the interpreter. Both print the same text.
 pub fn run(file: &str, in_interpreter: bool, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &Disk);
+    let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     if let Some(code) = no_main(file, &outcome, format) {
         return code;
@@ -37,7 +36,7 @@ pub fn run(file: &str, in_interpreter: bool, format: ErrorFormat) -> u8 {
 
 /// Compiles `main`.
 pub fn build(file: &str, output: &Path, emit: Option<Emit>, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &Disk);
+    let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     if let Some(code) = no_main(file, &outcome, format) {
         return code;
@@ -83,7 +82,7 @@ fn interpreted(outcome: &Outcome, format: ErrorFormat) -> u8 {
 }
 
 /// Why `main` cannot run, as an exit status.
-fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
+pub fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
     match outcome.module.main {
         Some(main) if outcome.checked.accepts(main) => None,
         _ if outcome.refused() => Some(REFUSED),
@@ -98,10 +97,8 @@ fn no_main(file: &str, outcome: &Outcome, format: ErrorFormat) -> Option<u8> {
 pub fn problem(outcome: &Outcome, p: &Problem, format: ErrorFormat) -> u8 {
     match p {
         Problem::Refused(d) => {
-            match format {
-                ErrorFormat::Text => eprintln!("{}", render::diagnostic(&outcome.sources, d, terminal::colours())),
-                ErrorFormat::Json => eprintln!("{}", crate::json::diagnostic(&outcome.sources, d)),
-            }
+            terminal::reports(&outcome.sources, std::slice::from_ref(&**d), format);
+            terminal::more(&[d.code], format);
             UNABLE
         }
         Problem::Tool(e) => {

@@ -2,25 +2,75 @@
 
 use crate::{ErrorFormat, json, render};
 use cachet::pipeline::Outcome;
+use cachet::world::Disk;
+use cachet_source::{Code, Diagnostic, Sources};
+use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Stack of the thread that works: nesting is bounded, and this is far more than the bound needs.
 pub const STACK: usize = 256 << 20;
 
-/// Whether standard error takes colours.
-pub fn colours() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
-/// Prints every report of an outcome.
+/// What `--color` says: a property of the process, like its standard streams. Set once, before anything is printed.
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Sets when to use colours.
+pub fn choose(colour: Colour) {
+    COLOUR.get_or_init(|| colour);
+}
+
+/// Whether standard error takes colours.
+pub fn colours() -> bool {
+    coloured(std::io::stderr().is_terminal())
+}
+
+/// Whether standard output takes colours.
+pub fn colours_out() -> bool {
+    coloured(std::io::stdout().is_terminal())
+}
+
+fn coloured(terminal: bool) -> bool {
+    match COLOUR.get().unwrap_or(&Colour::Auto) {
+        Colour::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        Colour::Always => true,
+        Colour::Never => false,
+    }
+}
+
+/// Prints every report of an outcome, and where more is said about them.
 pub fn report(outcome: &Outcome, format: ErrorFormat) {
+    reports(&outcome.sources, &outcome.diagnostics, format);
+    more(&outcome.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), format);
+}
+
+/// Prints reports only.
+pub fn reports(sources: &Sources, reports: &[Diagnostic], format: ErrorFormat) {
     let mut err = std::io::stderr().lock();
-    for d in &outcome.diagnostics {
+    for d in reports {
         let text = match format {
-            ErrorFormat::Text => render::diagnostic(&outcome.sources, d, colours()) + "\n",
-            ErrorFormat::Json => json::diagnostic(&outcome.sources, d).to_string(),
+            ErrorFormat::Text => render::diagnostic(sources, d, colours()) + "\n",
+            ErrorFormat::Json => json::diagnostic(sources, d).to_string(),
         };
         let _ = writeln!(err, "{text}");
+    }
+}
+
+/// Says once where more is said about the codes of a run's reports; in text only, as JSON has them already.
+pub fn more(codes: &[Code], format: ErrorFormat) {
+    if let (ErrorFormat::Text, Some(line)) = (format, render::footer(codes)) {
+        let _ = writeln!(std::io::stderr().lock(), "{line}");
     }
 }
 
@@ -46,9 +96,26 @@ pub fn unable(format: ErrorFormat, message: &str, help: Option<&str>) -> u8 {
                 eprintln!("  help: {h}");
             }
         }
-        ErrorFormat::Json => {
-            eprintln!("{}", serde_json::json!({ "kind": "tool", "code": "tool", "message": message, "helps": help }));
-        }
+        ErrorFormat::Json => eprintln!("{}", json::unable(message, help)),
     }
     crate::UNABLE
+}
+
+/// The file system, with a folder for proofs that later runs may use again: `CACHET_CACHE`, else `cachet` in the user's
+/// cache. `CACHET_CACHE=` (empty) keeps none.
+pub fn disk() -> Disk {
+    Disk::keeping_proofs(proofs_folder())
+}
+
+/// Where proofs are kept.
+pub fn proofs_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let folder = match set("CACHET_CACHE") {
+        Some(folder) => Some(folder),
+        None => set("XDG_CACHE_HOME")
+            .filter(|p| p.is_absolute())
+            .or_else(|| set("HOME").filter(|p| p.is_absolute()).map(|home| home.join(".cache")))
+            .map(|cache| cache.join("cachet")),
+    };
+    folder.filter(|f| !f.as_os_str().is_empty()).map(|f| f.join("proofs"))
 }

@@ -24,7 +24,7 @@ fn quoted(cell: &str) -> Vec<String> {
 
 #[test]
 fn every_path_exists() {
-    let folders = ["crates/", "library/", "examples/", "tests/"];
+    let folders = ["crates/", "library/", "examples/", "tests/", "docs/"];
     let paths: BTreeSet<String> =
         quoted(&page()).into_iter().filter(|q| folders.iter().any(|f| q.starts_with(f))).collect();
     let missing: Vec<&String> = paths.iter().filter(|p| !root().join(p).exists()).collect();

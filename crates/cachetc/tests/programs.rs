@@ -57,33 +57,101 @@ fn listings_and_claims_read_as_expected() {
 }
 
 #[test]
+fn recipes_read_as_expected() {
+    for (file, name, expected) in [
+        ("examples/matmul.cachet", "swapped", "tests/suite/matmul.relate.txt"),
+        ("examples/layer.cachet", "", "tests/suite/layer.relate.txt"),
+    ] {
+        let all = ["scheduled", "--relate", file, name];
+        let out = cachetc(if name.is_empty() { &all[..3] } else { &all });
+        assert_eq!(out.status.code(), Some(0), "{file}: {}", text(&out.stderr));
+        golden(expected, &text(&out.stdout)).expect("the recipe's programs are as they were");
+    }
+}
+
+/// Parses, types and prints a listing as a program of its own; `after_steps` where it is a step's.
+fn again(listing: &str, file: &str, after_steps: bool) -> String {
+    let name = listing.split_whitespace().nth(1).expect("a name");
+    let declared = declarations(file, name);
+    let again = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.cachet");
+    std::fs::write(&again, format!("import \"cachet:monoid\"\n\n{declared}\n{listing}")).expect("a temporary file");
+    let outcome = cachet::pipeline::check(&again.display().to_string(), &cachet::world::Disk::default());
+    // Of a schedule's program it was proved that it holds the words of another, whose sums fit; written by hand it sums up
+    // in cells, of which nothing is known.
+    let allowed = |code| after_steps && code == codes::OVERFLOW;
+    let faults: Vec<_> = outcome.diagnostics.iter().filter(|d| !allowed(d.code)).collect();
+    assert!(faults.is_empty(), "{file}\n{listing}\n{faults:?}");
+    let program = outcome.checked.program();
+    let fun = program.funs.iter().find(|f| f.name == name).expect("the function is there");
+    cachet_core::print::listing(program, fun).trim_end().to_string()
+}
+
+/// The functions in what `scheduled --steps` prints: from a line that starts with `fn` to a blank one.
+fn functions(said: &str) -> Vec<String> {
+    let parts = said.split("\n\n").filter(|p| p.starts_with("fn "));
+    parts.map(|p| format!("{}\n", p.trim_end())).collect()
+}
+
+#[test]
 fn a_listing_is_a_program_again() {
-    // What `scheduled` prints for a function parses, types and prints the same.
-    for file in files("examples", ".cachet")
-        .into_iter()
-        .chain(["tests/suite/records.cachet".into(), "tests/suite/integers.cachet".into()])
-    {
+    // What `scheduled` prints for a function parses, types and prints the same; after every step, and with the marks of
+    // changed lines.
+    let mut marks = 0;
+    let suites = ["tests/suite/records.cachet".to_string(), "tests/suite/integers.cachet".to_string()];
+    for file in files("examples", ".cachet").into_iter().chain(suites) {
         let out = cachetc(&["scheduled", "--json", &file]);
         let all: serde_json::Value = serde_json::from_str(&text(&out.stdout)).expect("JSON");
+        let mut listings = Vec::new();
         for item in all["items"].as_array().expect("items") {
-            let name = item["name"].as_str().expect("a name");
-            let listing = item["listing"].as_str().expect("a listing");
-            let declared = declarations(&file, name);
-            let again = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.cachet");
-            std::fs::write(&again, format!("import \"cachet:monoid\"\n\n{declared}\n{listing}"))
-                .expect("a temporary file");
-            let outcome = cachet::pipeline::check(&again.display().to_string(), &cachet::world::Disk);
-            // Of a schedule's program it was proved that it holds the words of another, whose sums fit; written by hand it
-            // sums up in cells, of which nothing is known.
-            let scheduled = !item["claim"].is_null();
-            let faults: Vec<_> =
-                outcome.diagnostics.iter().filter(|d| !scheduled || d.code != codes::OVERFLOW).collect();
-            assert!(faults.is_empty(), "{file}\n{listing}\n{faults:?}");
-            let program = outcome.checked.program();
-            let fun = program.funs.iter().find(|f| f.name == name).expect("the function is there");
-            assert_eq!(cachet_core::print::listing(program, fun).trim_end(), listing.trim_end(), "{file}");
+            let steps = item["steps"].as_array().map_or(&[][..], Vec::as_slice);
+            let of_steps = steps.iter().map(|s| &s["listing"]);
+            let start = if steps.is_empty() { &item["listing"] } else { &item["start"] };
+            let all = std::iter::once(start).chain(of_steps).filter_map(|l| l.as_str()).enumerate();
+            listings.extend(all.map(|(n, l)| (l.to_string(), n > 0)));
+        }
+        for (listing, after_steps) in &listings {
+            assert_eq!(again(listing, &file, *after_steps), listing.trim_end(), "{file}");
+        }
+        let out = cachetc(&["scheduled", "--steps", &file]);
+        let marked = functions(&text(&out.stdout));
+        assert_eq!(marked.len(), listings.len(), "{file}");
+        for (marked, (plain, after_steps)) in marked.iter().zip(&listings) {
+            marks += marked.matches("// <").count();
+            assert_eq!(again(marked, &file, *after_steps), plain.trim_end(), "{file}");
         }
     }
+    assert!(marks > 10, "the marks are gone: {marks}");
+}
+
+#[test]
+fn json_has_what_the_text_says_of_steps() {
+    let out = cachetc(&["scheduled", "--json", "examples/matmul.cachet", "swapped"]);
+    let all: serde_json::Value = serde_json::from_str(&text(&out.stdout)).expect("JSON");
+    let step = &all["items"][0]["steps"][1];
+    assert_eq!(step["step"], "hoist (j, k) c");
+    assert_eq!(step["changed"], serde_json::json!([10, 12, 13]));
+    assert_eq!((&step["relate"][0]["point"], &step["relate"][0]["line"]), (&"start".into(), &serde_json::Value::Null));
+    assert_eq!(step["relate"][3]["line"], "interchange S.j");
+    assert_eq!(step["relate"][3]["S"], step["relate"][3]["T"]);
+    assert_eq!((&step["relate"][4]["point"], step["relate"].as_array().map(Vec::len)), (&"compared".into(), Some(5)));
+    let related =
+        step["conditions"].as_array().expect("conditions").len() - step["of_program"].as_u64().unwrap_or(0) as usize;
+    assert_eq!(step["relate"][4]["conditions"], related);
+    let conditions = step["conditions"].as_array().expect("conditions");
+    let proved = step["proved"].as_array().expect("kinds");
+    let sum: u64 = proved.iter().filter_map(|p| p["count"].as_u64()).sum();
+    assert_eq!(sum as usize, conditions.len());
+    assert!(conditions.iter().any(|c| c["rule"] == "REORDER"));
+}
+
+#[test]
+fn indices_are_coloured_for_those_who_ask() {
+    let out = cachetc(&["scheduled", "--color", "always", "examples/matmul.cachet", "swapped"]);
+    let said = text(&out.stdout);
+    assert!(said.starts_with("indices by how often they change: \u{1b}[34mrarest"), "{said}");
+    assert!(said.contains("store c[\u{1b}[34mi\u{1b}[0m, \u{1b}[31mj\u{1b}[0m] = "), "{said}");
+    let out = cachetc(&["scheduled", "--color", "never", "examples/matmul.cachet", "swapped"]);
+    assert!(!text(&out.stdout).contains('\u{1b}'));
 }
 
 /// What a file declares and an item of it may use by name: constants, records, implementations and other functions.

@@ -12,6 +12,8 @@
 //! Where `D` is empty both leave `C[z]`. The first store is dropped where `z` is `load B[x]`, the last where `C` is
 //! nothing but its hole: each would write a cell's own word back.
 //!
+//! Where `z` is a `let` that has just loaded that very cell, it is `load B[x]` as well.
+//!
 //! Near miss: a sum whose terms read the output under another subscript, `c[i, k]`: for some `k` that is its own cell.
 
 use super::Relation;
@@ -21,6 +23,7 @@ use crate::condition::Kind;
 use crate::events::FrameKind;
 use cachet_core::ir::{Access, At, Block, Fold, Stmt, StmtKind, Word};
 use cachet_core::pattern::LoopRef;
+use cachet_core::rewrite::Live;
 use cachet_source::Diagnostic;
 
 impl Relation<'_> {
@@ -47,10 +50,24 @@ impl Relation<'_> {
             )));
         };
         self.own_cell_unread(&cx, to, &fold, context.as_ref(), wanted)?;
+        let Some(block) = spot.block(block) else { return Ok(()) };
+        let mut fold = fold;
+        let first = match spot.at.checked_sub(1).and_then(|at| block.get(at)).map(|s| &s.kind) {
+            // The total that an outer sum has just loaded from this cell is what the cell holds.
+            Some(StmtKind::Let { local, word: Word::Load(a) })
+                if fold.init == Word::Local(*local, vec![]) && a == to && context.is_none() =>
+            {
+                let local = *local;
+                fold.init = Word::Load(to.clone());
+                let rest = block.iter().enumerate().filter(|(n, _)| *n != spot.at).map(|(_, s)| s.clone());
+                let used = Live::of_word(&fold.body).locals.contains(&local)
+                    || rest.skip(spot.at).any(|s| Live::of_block(&[s]).locals.contains(&local));
+                if used { spot.at } else { spot.at - 1 }
+            }
+            _ => spot.at,
+        };
         let made = updates(to, fold, context, stmt.span);
-        if let Some(block) = spot.block(block) {
-            block.splice(spot.at..=spot.at, made);
-        }
+        block.splice(first..=spot.at, made);
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! Finding the loop or fold that a line of a recipe names.
 
 use super::Relation;
-use cachet_core::ir::{Block, Stmt, StmtKind, Word};
+use crate::events::{Frame, FrameKind, INSIDE};
+use cachet_core::ir::{Block, Fold, Fun, Stmt, StmtKind, Word};
 use cachet_core::pattern::LoopRef;
 use cachet_core::rewrite::{Arm, Turn, Visit, visit_block, visit_word};
 use cachet_source::Diagnostic;
@@ -130,5 +131,52 @@ impl Visit for Folds<'_, '_> {
             self.count += 1;
         }
         visit_word(self, word);
+    }
+}
+
+/// The first sum over a name in a statement without a body, with the sums and guards around it in the statement.
+pub(super) fn fold_in(fun: &Fun, stmt: &Stmt, name: &str) -> Option<(Vec<Frame>, Fold)> {
+    let mut frames = Vec::new();
+    let word = match &stmt.kind {
+        StmtKind::Let { word, .. }
+        | StmtKind::Var { init: word, .. }
+        | StmtKind::Assign { word, .. }
+        | StmtKind::Store { word, .. }
+        | StmtKind::Print(word) => word,
+        StmtKind::For { .. }
+        | StmtKind::Grid(_)
+        | StmtKind::If { .. }
+        | StmtKind::Alloc(_)
+        | StmtKind::Lease { .. }
+        | StmtKind::Call(_) => return None,
+    };
+    let fold = fold_of(fun, word, name, &mut frames)?;
+    Some((frames, fold))
+}
+
+fn fold_of(fun: &Fun, word: &Word, name: &str, frames: &mut Vec<Frame>) -> Option<Fold> {
+    fn under(fun: &Fun, kind: FrameKind, word: &Word, name: &str, frames: &mut Vec<Frame>) -> Option<Fold> {
+        frames.push(Frame { depth: INSIDE, kind });
+        let found = fold_of(fun, word, name, frames);
+        if found.is_none() {
+            frames.pop();
+        }
+        found
+    }
+    match word {
+        Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Differing(..) => None,
+        Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => {
+            args.iter().find_map(|w| fold_of(fun, w, name, frames))
+        }
+        Word::Part(w, _) => fold_of(fun, w, name, frames),
+        Word::Let(_, a, b) => fold_of(fun, a, name, frames).or_else(|| fold_of(fun, b, name, frames)),
+        Word::If(g, a, b) => under(fun, FrameKind::Guard((**g).clone(), true), a, name, frames)
+            .or_else(|| under(fun, FrameKind::Guard((**g).clone(), false), b, name, frames)),
+        Word::Fold(f) if fun.vars[f.var.index()].name == name => Some((**f).clone()),
+        Word::Fold(f) => fold_of(fun, &f.init, name, frames)
+            .or_else(|| under(fun, FrameKind::Loop(f.var, f.domain.clone()), &f.body, name, frames)),
+        Word::Reduce(r) => fold_of(fun, &r.empty, name, frames)
+            .or_else(|| under(fun, FrameKind::Loop(r.var, r.domain.clone()), &r.element, name, frames))
+            .or_else(|| fold_of(fun, &r.combine, name, frames)),
     }
 }

@@ -16,6 +16,7 @@
 use super::Relation;
 use super::accesses::{Access, Place};
 use super::find::shown;
+use super::order::mentions;
 use crate::condition::Kind;
 use crate::context::Context;
 use crate::formula::Formula;
@@ -159,7 +160,7 @@ impl Relation<'_> {
     }
 
     /// Two iterations of a nest, as two contexts over the same unknowns: `k` and `k'`.
-    fn two_iterations(&self, cx: &Context, loops: &[Loop]) -> (Context, Context) {
+    pub(super) fn two_iterations(&self, cx: &Context, loops: &[Loop]) -> (Context, Context) {
         let mut first = cx.clone();
         for (v, d) in loops {
             first.enter(self.names().var(*v), *v, d);
@@ -175,7 +176,7 @@ impl Relation<'_> {
         (first, second)
     }
 
-    fn all_apart(&mut self, mut first: Context, second: &Context, a: &[Access], b: &[Access], what: &str) {
+    pub(super) fn all_apart(&mut self, mut first: Context, second: &Context, a: &[Access], b: &[Access], what: &str) {
         first.continue_from(second);
         for x in a {
             for y in b {
@@ -218,7 +219,7 @@ impl Relation<'_> {
     }
 
     /// The same loops and body under fresh ids: two nests may not share binders.
-    fn fresh_loops(&mut self, loops: &[Loop], body: &Block) -> (Vec<Loop>, Block) {
+    pub(super) fn fresh_loops(&mut self, loops: &[Loop], body: &Block) -> (Vec<Loop>, Block) {
         let mut subst = Subst::default();
         let mut out = Vec::new();
         for (v, d) in loops {
@@ -264,7 +265,7 @@ impl Relation<'_> {
 }
 
 /// `first`'s iteration comes before `second`'s: lexicographic, outermost loop first.
-fn before(first: &Context, second: &Context, loops: &[Loop]) -> Formula {
+pub(super) fn before(first: &Context, second: &Context, loops: &[Loop]) -> Formula {
     let mut ways = Vec::new();
     let mut equal = Vec::new();
     for (v, _) in loops {
@@ -277,13 +278,8 @@ fn before(first: &Context, second: &Context, loops: &[Loop]) -> Formula {
     Formula::or(ways)
 }
 
-fn mentions(domain: &Domain, var: Var) -> bool {
-    let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, size: _ }) = domain;
-    Live::of_ix(lo).vars.contains(&var) || Live::of_ix(hi).vars.contains(&var)
-}
-
 /// The loops of a perfect nest, outermost first, and its innermost block.
-fn perfect(stmt: &Stmt) -> (Vec<Loop>, &[Stmt]) {
+pub(super) fn perfect(stmt: &Stmt) -> (Vec<Loop>, &[Stmt]) {
     let mut loops = Vec::new();
     let mut block = std::slice::from_ref(stmt);
     while let [Stmt { kind: StmtKind::For { var, domain, body }, .. }] = block {
@@ -293,7 +289,7 @@ fn perfect(stmt: &Stmt) -> (Vec<Loop>, &[Stmt]) {
     (loops, block)
 }
 
-fn rebuild(loops: &[Loop], inmost: Block, like: &Stmt) -> Stmt {
+pub(super) fn rebuild(loops: &[Loop], inmost: Block, like: &Stmt) -> Stmt {
     let mut body = inmost;
     for (var, domain) in loops.iter().rev() {
         body = vec![Stmt { kind: StmtKind::For { var: *var, domain: domain.clone(), body }, span: like.span }];

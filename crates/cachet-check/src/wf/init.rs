@@ -13,10 +13,11 @@
 use super::{root, somewhere};
 use crate::condition::{Condition, Kind};
 use crate::context::Context;
-use crate::events::{Event, Frame, FrameKind, INSIDE, What};
+use crate::events::{Contexts, Event, Frame, FrameKind, INSIDE, What};
 use crate::formula::{Formula, Term};
 use cachet_core::ir::{Buffer, Call, Domain, Fun, Guard, Ix, Program, Role, Var};
 use cachet_core::print::Names;
+use cachet_core::rewrite::{Live, Visit};
 use cachet_source::codes;
 use std::collections::BTreeMap;
 
@@ -24,7 +25,13 @@ use std::collections::BTreeMap;
 const MOST_WITNESSES: usize = 6;
 
 /// Every read of something that did not come initialised.
-pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Vec<Condition>) {
+pub(super) fn reads(
+    program: &Program,
+    fun: &Fun,
+    events: &[Event],
+    contexts: &mut Contexts<'_>,
+    out: &mut Vec<Condition>,
+) {
     let names = Names::of(program, fun);
     let writers = Writers::of(program, fun, events);
     for event in events {
@@ -34,7 +41,7 @@ pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Ve
                 if comes_initialised(fun, buffer) {
                     continue;
                 }
-                let cx = event.context(fun);
+                let cx = contexts.of(event);
                 let at = cx.tuple(&a.at);
                 let goal = writers.written(&cx, Some(event), buffer, &at);
                 let claim = format!("{} is written before it is read", names.access(a));
@@ -42,12 +49,13 @@ pub(super) fn reads(program: &Program, fun: &Fun, events: &[Event], out: &mut Ve
                 let text = format!("`{}` may not have been written", names.access(a));
                 out.push(Condition::new(Kind::Initialised, codes::UNINITIALISED, &cx, goal, claim).at(span, text));
             }
-            What::ReadAll(b) => whole(fun, &writers, event, root(fun, *b), None, out),
+            What::ReadAll(b) => whole(fun, &writers, (event, contexts.of(event)), root(fun, *b), None, out),
             What::Call(c) => {
                 for (view, param) in c.args.iter().zip(&program.funs[c.fun.index()].params) {
                     let callee = &program.funs[c.fun.index()];
                     if !callee.produces.contains(param) && !callee.scratch.contains(param) {
-                        whole(fun, &writers, event, root(fun, view.buffer), view.axes.as_deref(), out);
+                        let here = (event, contexts.of(event));
+                        whole(fun, &writers, here, root(fun, view.buffer), view.axes.as_deref(), out);
                     }
                 }
             }
@@ -88,7 +96,7 @@ fn comes_initialised(fun: &Fun, buffer: Buffer) -> bool {
 fn whole(
     fun: &Fun,
     writers: &Writers,
-    event: &Event,
+    (event, mut cx): (&Event, Context),
     buffer: Buffer,
     axes: Option<&[(Ix, Ix)]>,
     out: &mut Vec<Condition>,
@@ -96,7 +104,6 @@ fn whole(
     if comes_initialised(fun, buffer) {
         return;
     }
-    let mut cx = event.context(fun);
     let at = all_of(fun, &mut cx, buffer, axes);
     let goal = writers.written(&cx, Some(event), buffer, &at);
     let name = &fun.buffers[buffer.index()].name;
@@ -201,14 +208,21 @@ fn order(first: &Event, second: Option<&Event>) -> Order {
     if position(first) < position(second) { Order::Before(shared) } else { Order::Around(shared) }
 }
 
-/// Witnesses in an earlier iteration of a loop that encloses both: its first, and the one before.
+/// Witnesses in an earlier iteration of a loop that encloses both: its first, and the one before. Loops that the cell
+/// does not mention come first, the innermost before those around it: they return to a cell.
 fn earlier_iterations(cx: &Context, w: &Writer, shared: usize, at: &[Term]) -> Vec<Formula> {
     let mut out = Vec::new();
-    for frame in &w.event.frames {
+    let mentioned: Live = match &w.cells {
+        Cells::One(cell) => live_of(cell.iter()),
+        Cells::Box(axes) => live_of(axes.iter().flat_map(|(s, n)| [s, n])),
+    };
+    let mut around: Vec<&Frame> = w.event.frames.iter().filter(|f| f.depth <= shared).collect();
+    around.sort_by_key(|f| match &f.kind {
+        FrameKind::Loop(var, _) => (mentioned.vars.contains(var), std::cmp::Reverse(f.depth)),
+        FrameKind::Guard(..) => (true, std::cmp::Reverse(0)),
+    });
+    for frame in around {
         let FrameKind::Loop(var, domain) = &frame.kind else { continue };
-        if frame.depth > shared {
-            break;
-        }
         let Some(now) = cx.counter(*var) else { continue };
         let first = match domain {
             Domain::Range { lo, .. } => cx.ix(lo),
@@ -221,6 +235,12 @@ fn earlier_iterations(cx: &Context, w: &Writer, shared: usize, at: &[Term]) -> V
         }
     }
     out
+}
+
+fn live_of<'i>(ixs: impl Iterator<Item = &'i Ix>) -> Live {
+    let mut live = Live::default();
+    ixs.for_each(|i| live.ix(i));
+    live
 }
 
 /// That the writer, with loops up to depth `shared` as at the reader, one loop perhaps moved, and the others solved
@@ -351,7 +371,7 @@ impl Linear {
                 _ => false,
             },
             Ix::Div(..) | Ix::Mod(..) | Ix::Min(..) | Ix::Max(..) | Ix::If(..) | Ix::Block(..) => {
-                let live = cachet_core::rewrite::Live::of_ix(ix);
+                let live = Live::of_ix(ix);
                 !live.vars.iter().any(|v| unknown.contains_key(v)) && known(self)
             }
         }

@@ -44,11 +44,11 @@ pub(super) fn call(
     }
     for g in &callee.requires {
         let g = subst.guard(g);
-        let claim = format!("the call of {} meets its requirement: {}", callee.name, names.guard(&g));
+        let claim = format!("the call of {} meets its requirement: {}", callee.name, names.requirement(&g));
         out.push(
             Condition::new(Kind::Requirement, codes::REQUIREMENT, cx, cx.guard(&g), claim)
                 .at(event.span, "")
-                .help(format!("add `requires {}` to `{}`", names.guard(&g), fun.name)),
+                .help(format!("add `requires {}` to `{}`", names.requirement(&g), fun.name)),
         );
     }
     apart(program, fun, cx, call, event, out);

@@ -103,6 +103,15 @@ impl<'a> Names<'a> {
         self.guard_at(guard, Level::Open)
     }
 
+    /// A requirement: a guard with what it is about first, `K > 0`.
+    pub fn requirement(&self, guard: &Guard) -> String {
+        match guard {
+            Guard::Cmp(Rel::Lt, n @ Ix::Lit(_), x) => format!("{} > {}", self.ix_at(x, Level::Add), self.ix(n)),
+            Guard::Cmp(Rel::Le, n @ Ix::Lit(_), x) => format!("{} >= {}", self.ix_at(x, Level::Add), self.ix(n)),
+            guard => self.guard(guard),
+        }
+    }
+
     /// A domain.
     pub fn domain(&self, domain: &Domain) -> String {
         match domain {

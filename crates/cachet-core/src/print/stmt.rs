@@ -21,6 +21,13 @@ pub fn listing(program: &Program, fun: &Fun) -> String {
     out
 }
 
+/// Statements on their own, as they stand in a function's body but without its indentation.
+pub fn statements(names: &Names<'_>, stmts: &Block) -> String {
+    let mut out = String::new();
+    block(names, stmts, 0, &mut out);
+    out
+}
+
 /// A function's head: name, parameters and clauses, a line each.
 pub fn signature(program: &Program, fun: &Fun) -> String {
     let names = Names::of(program, fun);
@@ -43,7 +50,7 @@ pub fn signature(program: &Program, fun: &Fun) -> String {
         };
         let _ = writeln!(out, "    ({mode} {}: {})", info.name, buffer_type(&names, info));
     }
-    clause(&mut out, "requires", fun.requires.iter().map(|g| names.guard(g)));
+    clause(&mut out, "requires", fun.requires.iter().map(|g| names.requirement(g)));
     clause(&mut out, "produces", fun.produces.iter().map(|b| format!("Init {}", names.buffer(*b))));
     clause(&mut out, "scratch", fun.scratch.iter().map(|b| names.buffer(*b).to_string()));
     out

@@ -37,8 +37,20 @@ impl<'a> Reader<'a> {
     fn stmt(&mut self, s: &Stmt) -> Done<Pat> {
         let span = At(s.span);
         match &s.kind {
-            StmtKind::Hole { hole, groups } if groups.is_empty() => Ok(Pat::Hole(hole.name.clone())),
-            StmtKind::Hole { .. } => self.not_here(s.span, "replacing indices in statements"),
+            StmtKind::Hole { hole, groups } => {
+                let mut substs = Vec::new();
+                for g in groups {
+                    self.substs(g, &mut substs)?;
+                    if let Some(other) = g.iter().find(|i| matches!(i, Index::At(_) | Index::Window { .. })) {
+                        return self.refuse(Diagnostic::error(
+                            codes::SYNTAX,
+                            other.span(),
+                            "statements take replacements only: `$body[i := e]`",
+                        ));
+                    }
+                }
+                Ok(Pat::Hole(hole.name.clone(), substs))
+            }
             StmtKind::For { var, domain, body } if var.rank => match &domain.kind {
                 DomainKind::RankHole(h) => Ok(Pat::ForAll {
                     vars: var.name.name.clone(),
@@ -112,7 +124,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn ix(&mut self, e: &Expr) -> Done<PatIx> {
+    pub(super) fn ix(&mut self, e: &Expr) -> Done<PatIx> {
         match &e.kind {
             ExprKind::Hole(h) => Ok(PatIx::Hole(h.name.clone())),
             ExprKind::Name(n) => Ok(PatIx::Name(n.name.clone())),
@@ -167,7 +179,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn guard(&mut self, e: &Expr) -> Done<PatGuard> {
+    pub(super) fn guard(&mut self, e: &Expr) -> Done<PatGuard> {
         match &e.kind {
             ExprKind::Unary { op: UnaryOp::Not, operand } => Ok(PatGuard::Not(Box::new(self.guard(operand)?))),
             ExprKind::Binary { op: BinaryOp::And, lhs, rhs, .. } => {

@@ -55,6 +55,11 @@ pub fn part(fun: &mut Fun, args: &Args, site: &Site) -> Result<(), String> {
     Ok(())
 }
 
+/// The first name of a site that is bound where it means something already.
+pub fn clashing(fun: &Fun, site: &Site) -> Option<String> {
+    clash(fun, site).map(|(_, name)| name)
+}
+
 fn name(fun: &Fun, id: Id) -> &str {
     match id {
         Id::Var(v) => &fun.vars[v.index()].name,

@@ -29,7 +29,7 @@ impl Build<'_> {
     }
 
     /// `[k := e]` as replacements of the variables that `from` bound.
-    fn overrides(&mut self, substs: &[PatSubst]) -> Result<Vec<(Var, Ix)>, Diagnostic> {
+    pub(super) fn overrides(&mut self, substs: &[PatSubst]) -> Result<Vec<(Var, Ix)>, Diagnostic> {
         let mut out = Vec::new();
         for s in substs {
             match s {
@@ -117,8 +117,12 @@ impl Build<'_> {
                 let saved = self.vars.clone();
                 let saved_ranks = self.ranks.clone();
                 self.rebind(substs);
-                let word = self.word(w, ty)?;
+                let outer = self.forced.len();
+                self.forced.extend(overrides.iter().cloned());
+                let word = self.word(w, ty);
+                self.forced.truncate(outer);
                 (self.vars, self.ranks) = (saved, saved_ranks);
+                let word = word?;
                 Some(word)
             }
             None => None,

@@ -13,7 +13,7 @@ use cachet_core::pattern::{
 };
 use cachet_core::print::listing;
 use cachet_core::rewrite::Site;
-use cachet_core::script::{Rewrite, StepArg, StepCall};
+use cachet_core::script::{Rewrite, StepArg, StepCall, StepForm};
 use cachet_core::validate::validate_fun;
 use cachet_source::{Diagnostic, FileId, Span};
 
@@ -275,8 +275,8 @@ pub fn interchange() -> StepDef {
     step(
         "interchange",
         vec![loops(&["i", "j"])],
-        vec![pat_for("i", domain("$A"), vec![pat_for("j", domain("$B"), vec![Pat::Hole("$body".into())])])],
-        vec![pat_for("j", domain("$B"), vec![pat_for("i", domain("$A"), vec![Pat::Hole("$body".into())])])],
+        vec![pat_for("i", domain("$A"), vec![pat_for("j", domain("$B"), vec![Pat::Hole("$body".into(), vec![])])])],
+        vec![pat_for("j", domain("$B"), vec![pat_for("i", domain("$A"), vec![Pat::Hole("$body".into(), vec![])])])],
         vec![line(MoveKind::Interchange(loop_ref(Side::S, "i")))],
     )
 }
@@ -333,7 +333,7 @@ pub fn name(text: &str) -> StepArg {
         Some((name, nth)) => (name, Some(nth.parse().unwrap())),
         None => (text, None),
     };
-    StepArg::Name { name: name.into(), nth, span: span(700) }
+    StepArg::Name { name: name.into(), nth, part: None, span: span(700) }
 }
 
 /// Several.
@@ -343,14 +343,14 @@ pub fn tuple(names: &[&str]) -> StepArg {
 
 /// A step with its arguments.
 pub fn call(name: &str, args: Vec<StepArg>) -> StepCall {
-    StepCall { name: name.into(), args, span: span(702), callers: vec![] }
+    StepCall { name: name.into(), form: StepForm::Call(args), span: span(702), callers: vec![] }
 }
 
 /// Applies a step; what comes back must be a well-formed program that differs from the one before at its site only.
 pub fn apply(fun: &Fun, call: &StepCall, steps: &[StepDef]) -> Result<Rewrite, Diagnostic> {
     let program = Program::default();
     assert_eq!(validate_fun(&program, fun), Ok(()), "the program before");
-    let made = cachet_schedule::apply(&program, fun, call, steps)?;
+    let made = cachet_schedule::apply(&program, fun, call, steps, &mut cachet_schedule::Splits::default())?;
     if let Err(faults) = validate_fun(&program, &made.after) {
         panic!("{faults:#?}\n{}", listing(&program, &made.after));
     }
@@ -421,17 +421,5 @@ pub fn body(fun: &Fun) -> String {
 
 /// A recipe as text.
 pub fn recipe(made: &Rewrite) -> Vec<String> {
-    fn at(l: &LoopRef) -> String {
-        let nth = if l.nth > 1 { format!("#{}", l.nth) } else { String::new() };
-        format!("{}.{}{nth}", l.side, l.name)
-    }
-    made.recipe
-        .iter()
-        .map(|m| match &m.kind {
-            MoveKind::PerCell { buffer, fold } => format!("per cell {buffer} fold {}", at(fold)),
-            MoveKind::Interchange(l) => format!("interchange {}", at(l)),
-            MoveKind::Distribute { of, at: n } => format!("distribute {} at {n}", at(of)),
-            MoveKind::Fuse(a, b) => format!("fuse {}, {}", at(a), at(b)),
-        })
-        .collect()
+    made.recipe.iter().map(|m| m.kind.to_string()).collect()
 }

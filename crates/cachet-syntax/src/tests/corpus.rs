@@ -173,4 +173,103 @@ builtin step split x by n as g (ragged)?
   relate
     split S.x by n as g
 "#,
+    // Layouts that are legal and rare.
+    r#"fn odd
+(reads a: [f32; M])
+() (b: f32)
+ -> f32
+requires M > 0,
+  M < (
+9), Init a
+working_set
+    @L1 { keep a = descriptor a }
+=
+    let y = f (fold k in 0 .. K
+       from x as acc do
+        if k == 0 then
+          acc
+        else
+          g acc k
+      , h) (fold k in 0 .. K from x as acc do
+          let t = acc
+          g t
+   , 1)
+    let z = if a then
+        b
+      else if c then
+        d
+      else
+        norm (
+  fold i in 0 .. N from (if p then q
+else r) as s do
+          s +
+            i
+)
+    let w = if a then b
+       else
+          c
+    if (
+  a) then
+      if b then let v = load c[i,
+   j] mask n
+          else 0.0
+      else
+        for i in blocks (
+0 .. M) 4 do for j in 0 ..
+              N do
+           store c[i] =
+              v
+    else if b then f x else if c then
+          g x
+    else g (
+      )
+
+step fn one (i..) =
+  from
+      for i.. in $A.. do
+          $body
+    to
+      $body[i.. :=
+ zi..]
+    relate
+      case a < b then
+        case b < c then copy S.x
+        else
+          copy T.x
+      else
+        case a == b { copy S.x,
+ copy T.x } else {}
+
+step fn two i = from
+     $body
+   to
+     $body
+
+builtin step three a (b
+  c)?
+    relate
+       evaluate
+
+builtin step four x relate
+
+interface Ring where
+  const Zero: f32 =
+     0.0
+  fn add a b
+    -> Value
+  =
+     a
+       + b
+  fn mul a
+  (b: f32) () = a
+
+platform P where
+  unit U where
+     x =
+       3
+     y @f32 = 4 source
+       "here"
+  device D where target
+     metal
+"#,
 ];

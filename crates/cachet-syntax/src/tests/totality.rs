@@ -7,10 +7,10 @@ use cachet_source::{FileId, codes};
 use std::time::Instant;
 
 /// Xorshift with a fixed seed: the same mutants every time.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -73,32 +73,37 @@ fn check(text: &str) {
     }
 }
 
+/// A text of the corpus with a few random changes.
+pub(super) fn mutant(random: &mut Random, round: usize) -> String {
+    let source = CORPUS[round % CORPUS.len()];
+    let mut chars: Vec<char> = source.chars().collect();
+    for _ in 0..=random.below(3) {
+        let at = random.below(chars.len());
+        match random.below(5) {
+            0 => drop(chars.drain(at..(at + 1 + random.below(8)).min(chars.len()))),
+            1 => drop(chars.splice(at..at, SCRAPS[random.below(SCRAPS.len())].chars())),
+            2 => {
+                let next = (at + 1).min(chars.len() - 1);
+                chars.swap(at, next);
+            }
+            3 => {
+                let to = (at + random.below(40)).min(chars.len());
+                let piece = chars[at..to].to_vec();
+                let place = random.below(chars.len());
+                chars.splice(place..place, piece);
+            }
+            _ => chars.truncate(at.max(1)),
+        }
+    }
+    chars.into_iter().collect()
+}
+
 #[test]
 fn mutants_keep_their_text() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut broken = 0;
     for round in 0..2_000 {
-        let source = CORPUS[round % CORPUS.len()];
-        let mut chars: Vec<char> = source.chars().collect();
-        for _ in 0..=random.below(3) {
-            let at = random.below(chars.len());
-            match random.below(5) {
-                0 => drop(chars.drain(at..(at + 1 + random.below(8)).min(chars.len()))),
-                1 => drop(chars.splice(at..at, SCRAPS[random.below(SCRAPS.len())].chars())),
-                2 => {
-                    let next = (at + 1).min(chars.len() - 1);
-                    chars.swap(at, next);
-                }
-                3 => {
-                    let to = (at + random.below(40)).min(chars.len());
-                    let piece = chars[at..to].to_vec();
-                    let place = random.below(chars.len());
-                    chars.splice(place..place, piece);
-                }
-                _ => chars.truncate(at.max(1)),
-            }
-        }
-        let text: String = chars.into_iter().collect();
+        let text = mutant(&mut random, round);
         check(&text);
         broken += usize::from(!parse(&text, FileId(0)).diagnostics.is_empty());
     }

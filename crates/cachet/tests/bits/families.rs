@@ -57,7 +57,7 @@ impl Suite {
         let mut paths: Vec<_> = names.filter(|p| kernels(p)).collect();
         paths.sort();
         for path in paths {
-            let outcome = check(path.to_str().unwrap(), &Disk);
+            let outcome = check(path.to_str().unwrap(), &Disk::default());
             let said: Vec<String> = outcome.diagnostics.iter().map(|d| format!("{d:?}")).collect();
             assert!(!outcome.refused(), "{} is refused: {}", path.display(), said.join("\n"));
             suite.add(outcome);

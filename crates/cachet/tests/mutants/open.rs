@@ -64,7 +64,7 @@ impl Open {
             }
             Pat::Let { local, word, span } => Pat::Let { local: local.clone(), word: self.word(word), span: *span },
             Pat::Store { to, word, span } => Pat::Store { to: self.cell(to), word: self.word(word), span: *span },
-            Pat::Hole(_) | Pat::Grid { .. } | Pat::If { .. } | Pat::Var { .. } | Pat::Assign { .. } => pat.clone(),
+            Pat::Hole(..) | Pat::Grid { .. } | Pat::If { .. } | Pat::Var { .. } | Pat::Assign { .. } => pat.clone(),
         }
     }
 
@@ -138,6 +138,17 @@ fn move_of(line: &Move) -> Move {
         MoveKind::Interchange(l) => MoveKind::Interchange(of(l)),
         MoveKind::Distribute { of: l, at } => MoveKind::Distribute { of: of(l), at: *at },
         MoveKind::Fuse(a, b) => MoveKind::Fuse(of(a), of(b)),
+        MoveKind::Order(all) => MoveKind::Order(all.iter().map(of).collect()),
+        MoveKind::Split { of: l, by, outer, ragged } => {
+            MoveKind::Split { of: of(l), by: by.clone(), outer: outer.clone(), ragged: *ragged }
+        }
+        MoveKind::First(l) => MoveKind::First(of(l)),
+        MoveKind::Unroll(l) => MoveKind::Unroll(of(l)),
+        MoveKind::Reorder { .. }
+        | MoveKind::SelfStore(..)
+        | MoveKind::Unfold(..)
+        | MoveKind::Case { .. }
+        | MoveKind::Given(_) => line.kind.clone(),
     };
     Move { kind, span: line.span }
 }

@@ -39,7 +39,7 @@ fn loops(pat: &Pat, out: &mut Vec<String>) {
             body.iter().for_each(|p| loops(p, out));
         }
         Pat::Store { word, .. } => folds(word, out),
-        Pat::Hole(_)
+        Pat::Hole(..)
         | Pat::ForAll { .. }
         | Pat::Grid { .. }
         | Pat::If { .. }
@@ -95,7 +95,7 @@ fn looped(p: &Pat) -> Pat {
     let domain = PatDomain::Range(PatIx::Lit(0), PatIx::Lit(2));
     let span = match p {
         Pat::For { span, .. } | Pat::Let { span, .. } | Pat::Store { span, .. } => *span,
-        Pat::Hole(_)
+        Pat::Hole(..)
         | Pat::ForAll { .. }
         | Pat::Grid { .. }
         | Pat::If { .. }
@@ -129,7 +129,7 @@ fn pat(p: &Pat, scope: &mut Scope) -> Changes<Pat> {
             out.extend(lift(word(w, scope), |word| Pat::Store { to: to.clone(), word, span: *span }));
             out
         }
-        Pat::Hole(_)
+        Pat::Hole(..)
         | Pat::ForAll { .. }
         | Pat::Grid { .. }
         | Pat::If { .. }

@@ -40,6 +40,24 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
             counts.into_iter().chain(others).collect()
         }
         MoveKind::Fuse(a, b) => vec![("loops swapped".into(), MoveKind::Fuse(b.clone(), a.clone()))],
+        MoveKind::Split { of, by, outer, ragged } => {
+            let split =
+                |of: LoopRef, ragged: bool| MoveKind::Split { of, by: by.clone(), outer: outer.clone(), ragged };
+            let mut all: Vec<_> = refs(of).into_iter().map(|(w, of)| (w, split(of, *ragged))).collect();
+            all.push(("ragged turned".into(), split(of.clone(), !ragged)));
+            all
+        }
+        MoveKind::Order(all) => {
+            let mut turned = all.clone();
+            turned.reverse();
+            vec![("turned round".into(), MoveKind::Order(turned))]
+        }
+        MoveKind::First(l) => refs(l).into_iter().map(|(w, l)| (w, MoveKind::First(l))).collect(),
+        MoveKind::Unroll(l) => refs(l).into_iter().map(|(w, l)| (w, MoveKind::Unroll(l))).collect(),
+        MoveKind::Reorder { by, back } => {
+            vec![("maps exchanged".into(), MoveKind::Reorder { by: back.clone(), back: by.clone() })]
+        }
+        MoveKind::SelfStore(..) | MoveKind::Unfold(..) | MoveKind::Case { .. } | MoveKind::Given(_) => vec![],
     }
 }
 

@@ -24,7 +24,7 @@ fn pat(p: &Pat, var: &str, by: &PatIx, captured: &[String]) -> Pat {
         Pat::Store { to, word: w, span } => {
             Pat::Store { to: cell(to, var, by, captured), word: word(w, var, by, captured), span: *span }
         }
-        Pat::Hole(_)
+        Pat::Hole(..)
         | Pat::ForAll { .. }
         | Pat::Grid { .. }
         | Pat::If { .. }

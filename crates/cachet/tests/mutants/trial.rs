@@ -109,8 +109,14 @@ impl Programs {
         assert!(checker.start(script.fun, script.of, &script.types), "{schedule} starts");
         for call in &script.steps[..step] {
             let before = checker.program().funs[script.fun.index()].clone();
-            let made =
-                cachet_schedule::apply(checker.program(), &before, call, &module.steps).expect("the step applies");
+            let made = cachet_schedule::apply(
+                checker.program(),
+                &before,
+                call,
+                &module.steps,
+                &mut cachet_schedule::Splits::default(),
+            )
+            .expect("the step applies");
             checker.accept_step(script.fun, &made, &asked(call)).expect("the step is right");
         }
         let program = checker.program().clone();
@@ -135,7 +141,8 @@ impl Place {
 
     fn apply(&self, step: &StepDef) -> Option<Rewrite> {
         let before = &self.program.funs[self.fun.index()];
-        cachet_schedule::apply(&self.program, before, &self.call, std::slice::from_ref(step)).ok()
+        cachet_schedule::apply(&self.program, before, &self.call, std::slice::from_ref(step), &mut Default::default())
+            .ok()
     }
 
     fn check(&self, made: &Rewrite) -> Verdict {
@@ -152,7 +159,7 @@ impl Place {
 
 fn load(root: &str) -> Module {
     let mut sources = Sources::new();
-    let (module, diagnostics) = cachet_frontend::load(root, Disk.files(), &mut sources);
+    let (module, diagnostics) = cachet_frontend::load(root, Disk::default().files(), &mut sources);
     assert!(diagnostics.iter().all(|d| !d.refuses()), "{root}: {diagnostics:?}");
     module.expect("a module")
 }

@@ -12,12 +12,27 @@ pub fn root() -> PathBuf {
 
 /// The compiler with arguments, in the project's root, without colours.
 pub fn cachetc(args: &[&str]) -> Output {
+    cachetc_in(&root(), args)
+}
+
+/// The same in another folder.
+pub fn cachetc_in(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cachetc"))
         .args(args)
-        .current_dir(root())
+        .current_dir(folder)
         .env("NO_COLOR", "1")
         .output()
         .expect("the compiler starts")
+}
+
+/// An empty folder for one test.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the old folder goes");
+    }
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
 }
 
 /// Text of a stream.

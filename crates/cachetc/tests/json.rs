@@ -1,0 +1,122 @@
+//! `docs/json.md` is true: reports have exactly the keys of its tables, and their places lie where they say.
+
+mod common;
+
+use common::{cachetc, files, root, text};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The first cells of the table that starts with `| key |` or `| kind |` under a heading.
+fn table(heading: &str, first: &str) -> BTreeSet<String> {
+    let page = std::fs::read_to_string(root().join("docs/json.md")).expect("the page is there");
+    let section = page.split(&format!("\n## {heading}\n")).nth(1).expect("the heading is there").to_string();
+    let section = section.split("\n## ").next().unwrap_or("").to_string();
+    let rows = section.split(&format!("\n| {first} |")).nth(1).expect("the table is there").to_string();
+    let rows = rows.split("\n\n").next().unwrap_or("").to_string();
+    rows.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next()).map(String::from).collect()
+}
+
+fn keys(value: &Value) -> BTreeSet<String> {
+    value.as_object().map(|o| o.keys().cloned().collect()).unwrap_or_default()
+}
+
+fn reports(args: &[&str]) -> Vec<Value> {
+    let mut all = vec!["--error-format", "json"];
+    all.extend(args);
+    let said = text(&cachetc(&all).stderr);
+    said.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{args:?}: {e}\n{l}"))).collect()
+}
+
+/// The line and column of a byte, counted here by other means.
+fn line_and_column(source: &str, byte: usize) -> (u64, u64) {
+    let before = &source[..byte];
+    let line = before.matches('\n').count() as u64 + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() as u64 + 1;
+    (line, column)
+}
+
+fn check_place(place: &Value) {
+    let name = place["file"].as_str().expect("a file");
+    let at = |end: &str, part: &str| place[end][part].as_u64().expect("a number");
+    assert_eq!(keys(&place["from"]), ["byte", "column", "line"].map(String::from).into(), "{place}");
+    assert!(at("from", "byte") <= at("to", "byte"), "{place}");
+    let Ok(source) = std::fs::read_to_string(root().join(name)) else {
+        assert!(name.starts_with("cachet:"), "{place}");
+        return;
+    };
+    for end in ["from", "to"] {
+        let found = line_and_column(&source, at(end, "byte") as usize);
+        assert_eq!(found, (at(end, "line"), at(end, "column")), "{place}");
+    }
+}
+
+#[test]
+fn reports_have_the_keys_of_the_page_and_true_places() {
+    let (report, label) = (table("A report", "key"), table("A label", "key"));
+    let (counter, kinds) = (table("A counterexample", "key"), table("A report", "kind"));
+    assert!(report.len() == 9 && label.len() == 5 && counter.len() == 2 && kinds.len() == 7, "the tables are gone");
+    let mut seen = BTreeSet::new();
+    let mut replays = BTreeSet::new();
+    for file in files("tests/refusals", ".cachet") {
+        let all = reports(&["check", &file]);
+        assert!(!all.is_empty(), "{file}");
+        for d in &all {
+            assert_eq!(keys(d), report, "{file}");
+            seen.insert(d["kind"].as_str().expect("a kind").to_string());
+            let labels = d["labels"].as_array().expect("labels");
+            assert!(labels.iter().all(|l| keys(l) == label), "{file}: {d}");
+            labels.iter().chain(d["callers"].as_array().expect("callers")).for_each(check_place);
+            if d["counterexample"].is_object() {
+                assert_eq!(keys(&d["counterexample"]), counter, "{file}");
+                let outcome = d["counterexample"]["replay"]["outcome"].as_str();
+                replays.insert(outcome.unwrap_or("none").to_string());
+                let lines = &d["counterexample"]["replay"]["lines"];
+                assert_eq!(lines.is_array(), outcome == Some("seen"), "{file}: {d}");
+            }
+        }
+    }
+    for tool in [&["check", "no/such/file.cachet"][..], &["run", "examples/matvec.cachet"], &["explain", "nothing"]] {
+        for d in reports(tool) {
+            assert_eq!(keys(&d), report, "{tool:?}");
+            seen.insert(d["kind"].as_str().expect("a kind").to_string());
+        }
+    }
+    assert!(seen.is_subset(&kinds), "{seen:?}");
+    for kind in ["error", "wrong", "not-proved", "not-decided", "not-built", "tool"] {
+        assert!(seen.contains(kind), "no refusal shows `{kind}`: {seen:?}");
+    }
+    assert!(replays.contains("seen"), "{replays:?}");
+}
+
+#[test]
+fn callers_come_outermost_first() {
+    let all = reports(&["check", "tests/refusals/helper_no_match.cachet"]);
+    let lines: Vec<u64> = all[0]["callers"]
+        .as_array()
+        .expect("callers")
+        .iter()
+        .map(|c| c["from"]["line"].as_u64().expect("a line"))
+        .collect();
+    assert_eq!(lines, [14, 11]);
+    assert_eq!(all[0]["labels"][0]["from"]["line"], 8);
+}
+
+#[test]
+fn steps_and_pages_have_the_keys_of_the_page() {
+    let said = text(&cachetc(&["scheduled", "--json", "examples/matmul.cachet"]).stdout);
+    let all: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(keys(&all), ["items", "problems"].map(String::from).into());
+    let wanted = table("`scheduled --json`", "key");
+    let mut steps = 0;
+    for item in all["items"].as_array().expect("items") {
+        for step in item["steps"].as_array().map_or(&[][..], Vec::as_slice) {
+            assert_eq!(keys(step), wanted);
+            steps += 1;
+        }
+    }
+    assert!(steps >= 5, "{steps}");
+    let said = text(&cachetc(&["explain", "bounds", "--json"]).stdout);
+    let pages: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(keys(&pages[0]), ["code", "sections", "title"].map(String::from).into());
+    assert_eq!(keys(&pages[0]["sections"][0]), ["heading", "program", "text"].map(String::from).into());
+}
