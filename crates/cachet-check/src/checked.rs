@@ -163,7 +163,8 @@ impl Checker {
             return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
         }
         supported(fun).map_err(|f| vec![*f])?;
-        let conditions = wf::conditions(&self.program, fun, &mut self.proofs).map_err(|f| vec![*f])?;
+        let mut conditions = wf::conditions(&self.program, fun, &mut self.proofs).map_err(|f| vec![*f])?;
+        conditions.extend(wf::overflow::conditions(&self.program, fun));
         let mut failures: Vec<Failure> = Vec::new();
         for c in &conditions {
             if let Err(f) = discharge(&mut self.proofs, std::slice::from_ref(c)) {
@@ -183,10 +184,19 @@ impl Checker {
         Ok(conditions.into_iter().map(Proved::from).collect())
     }
 
+    /// Whether a function's type parameters may be bound so: what they are bound to computes on all operands.
+    ///
+    /// # Errors
+    /// The first operation that may lose something.
+    pub fn bindable(&mut self, fun: FunId, types: &[Binding]) -> Result<(), Box<Failure>> {
+        let conditions = wf::overflow::bindings(&self.program, &self.program.funs[fun.index()], types);
+        discharge(&mut self.proofs, &conditions)
+    }
+
     /// Starts a schedule: its function becomes a copy of the one it is made from, which has to be accepted, with type
     /// parameters bound. An instance only substitutes, so what was proved of `of` holds for it.
     pub fn start(&mut self, fun: FunId, of: FunId, types: &[Binding]) -> bool {
-        if !self.accepts(of) {
+        if !self.accepts(of) || self.bindable(fun, types).is_err() {
             return false;
         }
         let name = self.program.funs[fun.index()].name.clone();

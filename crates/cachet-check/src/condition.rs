@@ -25,6 +25,8 @@ pub enum Kind {
     View,
     /// An index fits the integer type that it becomes a word of.
     Converts,
+    /// Integer arithmetic fits its type, and divisors are positive.
+    Overflow,
     /// A declared extent is not negative.
     Extent,
     /// An argument has the extents that the parameter declares.

@@ -5,6 +5,7 @@
 //! | Bounds | every index of every access is at least 0 and below its extent |
 //! | Initialised | whatever is read was written before, or came initialised |
 //! | Written | every element of each `produces` buffer is written |
+//! | Overflow | integer arithmetic fits its type, where it is written ([`overflow`]) |
 //! | Converts | an index that becomes a word of an integer type fits it |
 //! | Extent | a declared extent that is not a plain size is at least 0 |
 //! | View | a lent box lies inside its buffer |
@@ -19,6 +20,7 @@
 mod grid;
 mod init;
 mod lend;
+pub mod overflow;
 pub mod range;
 
 use crate::condition::{Condition, Failure, Kind, misfit};

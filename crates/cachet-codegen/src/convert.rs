@@ -8,6 +8,7 @@
 
 use crate::function::Lower;
 use crate::types::{bits, canonical_nan, constant, is_signed, register};
+use cachet_core::interpret::scalar::range;
 use cachet_core::ir::Elem;
 
 /// 2^53: integers up to there are exact as `f64`.
@@ -40,6 +41,59 @@ impl Lower<'_, '_> {
                 self.em.def(format_args!("{op} {a} {name} to {b}"))
             }
         }
+    }
+
+    /// An integer as the nearest one of another type.
+    pub(crate) fn saturate(&mut self, from: Elem, to: Elem, name: &str) -> String {
+        let (Some((lo, hi)), Some((least, most))) = (range(from), range(to)) else { return name.into() };
+        let ty = register(from);
+        let (smaller, larger) = if is_signed(from) { ("smin", "smax") } else { ("umin", "umax") };
+        let width = bits(from);
+        let mut name = name.to_string();
+        // A limit that no word of `from` passes may not even be one.
+        for (op, limit, passes) in [(smaller, most, hi > most), (larger, least, lo < least)] {
+            if passes {
+                name = self.em.def(format_args!("call {ty} @llvm.{op}.i{width}({ty} {name}, {ty} {limit})"));
+            }
+        }
+        self.int_to_int(from, to, &name)
+    }
+
+    /// The quotient of two integers rounded down, and what it leaves. By 0 the quotient is 0.
+    ///
+    /// LLVM's own division has no meaning where the divisor is 0 or the quotient does not fit; both are kept from it, so
+    /// that a quotient which nobody uses may be computed anywhere.
+    pub(crate) fn floor_division(&mut self, elem: Elem, a: &str, b: &str) -> (String, String) {
+        let ty = register(elem);
+        let none = self.em.def(format_args!("icmp eq {ty} {b}, 0"));
+        let by = self.em.def(format_args!("select i1 {none}, {ty} 1, {ty} {b}"));
+        if !is_signed(elem) {
+            let q = self.em.def(format_args!("udiv {ty} {a}, {by}"));
+            let r = self.em.def(format_args!("urem {ty} {a}, {by}"));
+            return self.by_nothing(ty, &none, (&q, &r), a);
+        }
+        let turns = self.em.def(format_args!("icmp eq {ty} {b}, -1"));
+        let by = self.em.def(format_args!("select i1 {turns}, {ty} 1, {ty} {by}"));
+        let q = self.em.def(format_args!("sdiv {ty} {a}, {by}"));
+        let r = self.em.def(format_args!("srem {ty} {a}, {by}"));
+        let negated = self.em.def(format_args!("sub {ty} 0, {a}"));
+        let q = self.em.def(format_args!("select i1 {turns}, {ty} {negated}, {ty} {q}"));
+        let signs = self.em.def(format_args!("xor {ty} {r}, {by}"));
+        let apart = self.em.def(format_args!("icmp slt {ty} {signs}, 0"));
+        let some = self.em.def(format_args!("icmp ne {ty} {r}, 0"));
+        let down = self.em.def(format_args!("and i1 {apart}, {some}"));
+        let one = self.em.def(format_args!("sext i1 {down} to {ty}"));
+        let q = self.em.def(format_args!("add {ty} {q}, {one}"));
+        let back = self.em.def(format_args!("select i1 {down}, {ty} {by}, {ty} 0"));
+        let r = self.em.def(format_args!("add {ty} {r}, {back}"));
+        self.by_nothing(ty, &none, (&q, &r), a)
+    }
+
+    fn by_nothing(&mut self, ty: &str, none: &str, (q, r): (&str, &str), a: &str) -> (String, String) {
+        (
+            self.em.def(format_args!("select i1 {none}, {ty} 0, {ty} {q}")),
+            self.em.def(format_args!("select i1 {none}, {ty} {a}, {ty} {r}")),
+        )
     }
 
     fn float_to_int(&mut self, from: Elem, to: Elem, name: &str) -> String {

@@ -166,10 +166,16 @@ impl Lower<'_, '_> {
         let ty = register(elem);
         let (float, signed) = (elem.is_float(), is_signed(elem));
         let (out, text) = match prim {
+            // No `nsw`, no `nuw`: what was proved of the program as it was written is no licence for its schedules' text.
             Prim::Add => (elem, binary(if float { "fadd" } else { "add" }, ty, a, b)),
             Prim::Sub => (elem, binary(if float { "fsub" } else { "sub" }, ty, a, b)),
             Prim::Mul => (elem, binary(if float { "fmul" } else { "mul" }, ty, a, b)),
-            Prim::Div => (elem, binary("fdiv", ty, a, b)),
+            Prim::WrappingAdd => (elem, binary("add", ty, a, b)),
+            Prim::WrappingSub => (elem, binary("sub", ty, a, b)),
+            Prim::WrappingMul => (elem, binary("mul", ty, a, b)),
+            Prim::Div if float => (elem, binary("fdiv", ty, a, b)),
+            Prim::Div => return Ok(Value::scalar(elem, self.floor_division(elem, a, b).0)),
+            Prim::Rem => return Ok(Value::scalar(elem, self.floor_division(elem, a, b).1)),
             Prim::Fma => {
                 let kind = suffix(elem);
                 (elem, format!("call {ty} @llvm.fma.{kind}({ty} {a}, {ty} {b}, {ty} {c})"))
@@ -198,6 +204,8 @@ impl Lower<'_, '_> {
                 self.converts(elem, to)?;
                 return Ok(Value::scalar(to, self.convert(elem, to, a)));
             }
+            Prim::WrappingCast(to) => return Ok(Value::scalar(to, self.convert(elem, to, a))),
+            Prim::SaturatingCast(to) => return Ok(Value::scalar(to, self.saturate(elem, to, a))),
             Prim::FromBits(to) if to.bytes() == 2 => return Ok(Value::scalar(to, a.into())),
             Prim::FromBits(to) => (to, format!("bitcast {ty} {a} to {}", register(to))),
             Prim::ToBits => {

@@ -161,7 +161,7 @@ fn folds_over_ranges_and_blocks_may_hold_tuples() {
     let x = b.buffer("x", elem(Elem::F64), vec![v(n)], Role::Reads);
     let o = b.buffer("out", elem(Elem::F64), vec![lit(1)], Role::Mut);
     let c = b.buffer("count", elem(Elem::I64), vec![lit(1)], Role::Mut);
-    let pair = Ty::Tuple(vec![elem(Elem::F64), Ty::Tuple(vec![elem(Elem::I64)])]);
+    let pair = Ty::Tuple(vec![elem(Elem::F64), Ty::Tuple(vec![elem(Elem::I64)].into())].into());
     let (g, i) = (b.blocks("g"), b.index("i"));
     let (acc, inner) = (b.local("acc", pair.clone(), &[], false), b.local("inner", elem(Elem::F64), &[], false));
     let whole = b.local("whole", pair, &[], false);

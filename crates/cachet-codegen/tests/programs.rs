@@ -121,8 +121,8 @@ fn an_unbound_function_has_no_code() {
 fn elements_may_be_tuples() {
     let Some(llvm) = common::llvm() else { return };
     // `(i8, (f64, bool, i32))` is laid out as C would: 0, 8, 16, 20; 24 bytes.
-    let inner = Ty::Tuple(vec![elem(Elem::F64), elem(Elem::Bool), elem(Elem::I32)]);
-    let ty = Ty::Tuple(vec![elem(Elem::I8), inner]);
+    let inner = Ty::Tuple(vec![elem(Elem::F64), elem(Elem::Bool), elem(Elem::I32)].into());
+    let ty = Ty::Tuple(vec![elem(Elem::I8), inner].into());
     let mut b = Build::new("pairs");
     let n = b.size("N");
     let x = b.buffer("x", ty.clone(), vec![v(n)], Role::Reads);

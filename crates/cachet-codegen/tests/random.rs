@@ -39,7 +39,7 @@ impl Draw {
 
     fn ty(&mut self) -> Ty {
         match self.below(5) {
-            0 => Ty::Tuple(vec![elem(Elem::F64), Ty::Tuple(vec![elem(Elem::F32), elem(Elem::I64)])]),
+            0 => Ty::Tuple(vec![elem(Elem::F64), Ty::Tuple(vec![elem(Elem::F32), elem(Elem::I64)].into())].into()),
             _ => Ty::Elem(self.pick(&ELEMS)),
         }
     }

@@ -4,7 +4,7 @@
 //! `mul_add`, so whatever was proved of the generic function holds for every instance.
 
 use crate::ir::{
-    Binding, Call, Fold, Fun, FunId, Local, LocalInfo, Op, Program, Pure, Reduce, Stmt, StmtKind, Ty, Word,
+    Binding, Call, Fold, Fun, FunId, Local, LocalInfo, Op, Parts, Program, Pure, Reduce, Stmt, StmtKind, Ty, Word,
 };
 use crate::rewrite::Subst;
 
@@ -89,7 +89,9 @@ pub fn bind_ty(program: &Program, types: &[Binding], ty: &Ty) -> Ty {
             Some(Binding::Param(q)) => Ty::Abstract(*q),
             None => ty.clone(),
         },
-        Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| bind_ty(program, types, t)).collect()),
+        Ty::Tuple(parts) => {
+            Ty::Tuple(Parts { types: parts.iter().map(|t| bind_ty(program, types, t)).collect(), record: parts.record })
+        }
     }
 }
 
@@ -196,10 +198,7 @@ impl Bind<'_> {
                 }
             }
             Word::Tuple(parts) => Word::Tuple(self.words(parts)),
-            Word::Part(w, n) => match self.word(w) {
-                Word::Tuple(parts) if (*n as usize) < parts.len() => parts[*n as usize].clone(),
-                w => Word::Part(Box::new(w), *n),
-            },
+            Word::Part(w, n) => self.word(w).part(*n),
             Word::Let(l, a, b) => Word::Let(*l, Box::new(self.word(a)), Box::new(self.word(b))),
             Word::If(g, a, b) => Word::If(g.clone(), Box::new(self.word(a)), Box::new(self.word(b))),
             Word::Fold(f) => Word::Fold(Box::new(Fold {

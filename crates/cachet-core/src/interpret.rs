@@ -57,7 +57,7 @@ pub enum TrapKind {
         /// The indices.
         at: Vec<i64>,
     },
-    /// An integer result that does not fit its type.
+    /// An index that does not fit the integer type that it becomes a word of.
     Overflow,
     /// An index beyond 64 bits.
     IndexOverflow,

@@ -15,6 +15,7 @@
 //! program before a step and the program after it share their ids. Every binder has an id of its own: nothing is
 //! shadowed.
 
+pub use crate::record::{Parts, RecordInfo};
 use cachet_source::Span;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,8 @@ ids! {
     PureId
     /// An implementation of [`Program::impls`].
     ImplId
+    /// A record of [`Program::records`].
+    Record
     /// A type parameter of the enclosing function: an entry of [`Fun::type_params`].
     TypeParam
     /// A device of [`Program::devices`]; 0 is the host.
@@ -197,13 +200,18 @@ impl Elem {
         }
     }
 
+    /// Whether it is an integer type; `bool` is none.
+    pub fn is_integer(self) -> bool {
+        !self.is_float() && self != Elem::Bool
+    }
+
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16)
     }
 }
 
-/// The type of a word. A record is a tuple.
+/// The type of a word. A record is a tuple of its fields.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Ty {
     /// A machine's element.
@@ -211,7 +219,7 @@ pub enum Ty {
     /// `S.Value` of a type parameter: nothing is known about it.
     Abstract(TypeParam),
     /// Several words.
-    Tuple(Vec<Ty>),
+    Tuple(Parts),
 }
 
 // ---------------------------------------------------------------- words
@@ -337,14 +345,22 @@ pub enum Op {
 /// The operations of element types. Operands have the same type unless said otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Prim {
-    /// Sum, rounded once. Integers: proved not to overflow or refused.
+    /// Sum, rounded once. Of integers the low bits; that nothing is lost is proved where it is written.
     Add,
-    /// Difference.
+    /// Difference, likewise.
     Sub,
-    /// Product.
+    /// Product, likewise.
     Mul,
-    /// Quotient of floats.
+    /// Quotient; of integers rounded down, by a divisor that is proved to be positive where it is written. By 0 it is 0.
     Div,
+    /// What is left by the quotient of integers.
+    Rem,
+    /// Sum of integers modulo 2^n.
+    WrappingAdd,
+    /// Difference of integers modulo 2^n.
+    WrappingSub,
+    /// Product of integers modulo 2^n.
+    WrappingMul,
     /// `a * b + c` with one rounding.
     Fma,
     /// IEEE 754-2019 `maximum`: a NaN wins, `+0 > -0`.
@@ -371,8 +387,14 @@ pub enum Prim {
     Not,
     /// `select c a b`: `a` where the `bool` `c` holds; both are evaluated.
     Select,
-    /// Conversion to another element type; see the table of conversions in the manual.
+    /// Conversion to another element type. Float to narrower float and integer to float: to nearest even. Float to
+    /// integer: towards zero, saturating, NaN to 0. Integer to integer: the low bits; that it fits is proved where it is
+    /// written.
     Cast(Elem),
+    /// Integer to integer, the low bits.
+    WrappingCast(Elem),
+    /// Integer to integer, the nearest that there is.
+    SaturatingCast(Elem),
     /// The float of the same width with these bits.
     FromBits(Elem),
     /// The bits; of a NaN the canonical NaN's.
@@ -727,6 +749,8 @@ pub struct DeviceInfo {
 pub struct Program {
     /// Devices; the first is the host.
     pub devices: Vec<DeviceInfo>,
+    /// Records, for printing.
+    pub records: Vec<RecordInfo>,
     /// Interfaces.
     pub interfaces: Vec<Interface>,
     /// Implementations.
@@ -740,7 +764,7 @@ pub struct Program {
 impl Default for Program {
     fn default() -> Program {
         let host = DeviceInfo { name: "host".into(), flush_subnormals: false };
-        Program { devices: vec![host], interfaces: vec![], impls: vec![], pures: vec![], funs: vec![] }
+        Program { devices: vec![host], records: vec![], interfaces: vec![], impls: vec![], pures: vec![], funs: vec![] }
     }
 }
 

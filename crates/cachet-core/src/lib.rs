@@ -19,6 +19,7 @@ pub mod linear;
 pub mod names;
 pub mod pattern;
 pub mod print;
+pub mod record;
 pub mod rewrite;
 #[cfg(test)]
 mod samples;

@@ -5,6 +5,7 @@
 mod expr;
 mod float;
 mod stmt;
+mod value;
 
 pub use expr::Names;
 pub use float::{decimal, print_float};

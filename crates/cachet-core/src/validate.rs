@@ -340,7 +340,12 @@ impl<'a> Check<'a> {
             Ty::Elem(_) => {}
             Ty::Abstract(p) if p.index() < self.fun.type_params.len() => {}
             Ty::Abstract(_) => self.fault("ids", "a type parameter without an entry"),
-            Ty::Tuple(parts) => parts.iter().for_each(|t| self.ty(t)),
+            Ty::Tuple(parts) => {
+                if parts.record.is_some() && parts.info(self.program).is_none() {
+                    self.fault("ids", "a record without an entry, or with other fields");
+                }
+                parts.iter().for_each(|t| self.ty(t));
+            }
         }
     }
 

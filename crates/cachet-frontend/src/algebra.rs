@@ -22,12 +22,16 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         },
         Item::Synth(s) => Err(world.report(Diagnostic::not_built(s.span, "`synth const`"))),
         Item::Proof(p) => Err(world.report(Diagnostic::not_built(p.span, "`proof`"))),
-        Item::Record(i) => Err(world.report(Diagnostic::not_built(i.name.span, "records"))),
         Item::Layout(l) => Err(world.report(Diagnostic::not_built(l.name.span, "layouts"))),
         Item::Instr(i) => Err(world.report(Diagnostic::not_built(i.name.span, "instructions: `instr fn`"))),
         Item::Platform(p) => Err(world.report(Diagnostic::not_built(p.name.span, "platform descriptions"))),
         Item::BuiltinStep(s) => Err(world.report(Diagnostic::not_built(s.name.span, "`builtin step`"))),
-        Item::Const(_) | Item::Contraction(_) | Item::Schedule(_) | Item::ScheduleFn(_) | Item::StepFn(_) => Ok(()),
+        Item::Const(_)
+        | Item::Record(_)
+        | Item::Contraction(_)
+        | Item::Schedule(_)
+        | Item::ScheduleFn(_)
+        | Item::StepFn(_) => Ok(()),
     }
 }
 

@@ -180,7 +180,7 @@ impl World<'_> {
             return Err(self.report(d));
         }
         let wanted = bind_ty(&self.module.program, types, &param.elem);
-        if wanted != info.elem {
+        if !wanted.is(&info.elem) {
             let (have, want) = (self.ty_text(body, &info.elem), self.ty_text(body, &wanted));
             let message = format!("`{}` holds {have}, and {place} holds {want}", name.name);
             return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, a.span, message)));

@@ -3,6 +3,7 @@
 use crate::elaborate::{Body, Done, Reported, World};
 use crate::scope::ItemRef;
 use crate::tree::Tree;
+use cachet_core::interpret::scalar;
 use cachet_core::ir::{Elem, Ix, Lit, Op, Prim, Ty};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Index, Item};
@@ -107,11 +108,15 @@ fn evaluate(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<()> {
         None => world.word(&mut body, &c.value, None)?.0,
     };
     match folded(&tree) {
-        Some(lit) => {
+        Ok(lit) => {
             world.words.insert(r, lit);
             Ok(())
         }
-        None => {
+        Err(Unfolded::Beyond(elem)) => {
+            let message = format!("the value of `{}` does not fit {elem}", c.name.name);
+            Err(world.report(Diagnostic::error(codes::OVERFLOW, c.value.span, message)))
+        }
+        Err(Unfolded::More) => {
             let d =
                 Diagnostic::not_built(c.value.span, "a constant that is computed by more than `+ - * /` on literals");
             Err(world.report(d))
@@ -119,14 +124,43 @@ fn evaluate(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<()> {
     }
 }
 
+/// Why a constant has no value.
+enum Unfolded {
+    /// It is computed by more than is computed here.
+    More,
+    /// It does not fit its type.
+    Beyond(Elem),
+}
+
 /// The value of a word of literals: each operation rounds once, as everywhere.
-fn folded(tree: &Tree) -> Option<Lit> {
+fn folded(tree: &Tree) -> Result<Lit, Unfolded> {
     let (prim, args) = match tree {
-        Tree::Lit(lit) => return Some(*lit),
-        Tree::Op(Op::Prim(prim), args) => (prim, args.iter().map(folded).collect::<Option<Vec<_>>>()?),
-        _ => return None,
+        Tree::Lit(lit) => return Ok(*lit),
+        Tree::Op(Op::Prim(prim), args) => (prim, args.iter().map(folded).collect::<Result<Vec<_>, _>>()?),
+        _ => return Err(Unfolded::More),
     };
-    let elem = args.first()?.elem;
+    let elem = args.first().ok_or(Unfolded::More)?.elem;
+    if elem.is_integer() { integer(*prim, elem, &args) } else { float(*prim, elem, &args).ok_or(Unfolded::More) }
+}
+
+fn integer(prim: Prim, elem: Elem, args: &[Lit]) -> Result<Lit, Unfolded> {
+    let all: Vec<i128> = args.iter().map(|l| scalar::to_int(elem, l.bits)).collect();
+    let value = match (prim, all.as_slice()) {
+        (Prim::Add, [a, b]) => a + b,
+        (Prim::Sub, [a, b]) => a - b,
+        (Prim::Mul, [a, b]) => a.checked_mul(*b).ok_or(Unfolded::Beyond(elem))?,
+        (Prim::Neg, [a]) => -a,
+        (Prim::Div, [a, b]) if *b > 0 => a.div_euclid(*b),
+        (Prim::Rem, [a, b]) if *b > 0 => a.rem_euclid(*b),
+        _ => return Err(Unfolded::More),
+    };
+    match scalar::from_int(elem, value) {
+        Ok(bits) if value <= i128::from(i64::MAX) => Ok(Lit { elem, bits }),
+        Ok(_) | Err(_) => Err(Unfolded::Beyond(elem)),
+    }
+}
+
+fn float(prim: Prim, elem: Elem, args: &[Lit]) -> Option<Lit> {
     let all: Vec<f64> = match elem {
         Elem::F64 => args.iter().map(|l| f64::from_bits(l.bits)).collect(),
         // Through f64: it holds products of two f32 exactly, and twice the digits that sums and quotients of two f32

@@ -1,5 +1,6 @@
 //! The order in which items are elaborated, and the state that elaboration shares.
 
+mod conversion;
 mod expr;
 mod index;
 mod literal;
@@ -10,7 +11,7 @@ pub(crate) use expr::ELEMS;
 use crate::imports::Loaded;
 use crate::limits::Extent;
 use crate::scope::{ItemRef, Scope};
-use crate::{algebra, assemble, constants, contractions, functions, schedules, steps};
+use crate::{algebra, assemble, constants, contractions, functions, records, schedules, steps};
 use cachet_core::ir::{
     Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var,
     VarInfo, VarKind,
@@ -38,8 +39,10 @@ pub(crate) struct World<'a> {
     pub pures: BTreeMap<ItemRef, PureId>,
     /// How large each pure function is, by its id.
     pub extents: Vec<Extent>,
-    /// Pure functions being elaborated, each applied by the one before.
+    /// Pure functions and records being elaborated, each used by the one before.
     pub pending: Vec<ItemRef>,
+    /// Records by item.
+    pub records: BTreeMap<ItemRef, Ty>,
     /// Interfaces by item: positions in the program.
     pub interfaces: BTreeMap<ItemRef, u32>,
     /// Implementations by the name they are written with, per file that defines them.
@@ -186,6 +189,7 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
         pures: BTreeMap::new(),
         extents: Vec::new(),
         pending: Vec::new(),
+        records: BTreeMap::new(),
         interfaces: BTreeMap::new(),
         impls: Vec::new(),
         consts: BTreeMap::new(),
@@ -207,8 +211,9 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
             world.out.push(Diagnostic::not_built(m.span, "platforms: `module (platform = ..)`"));
         }
     }
-    let phases: [fn(&mut World<'_>, ItemRef) -> Done<()>; 7] = [
+    let phases: [fn(&mut World<'_>, ItemRef) -> Done<()>; 8] = [
         constants::item,
+        records::item,
         algebra::item,
         contractions::item,
         functions::declare,

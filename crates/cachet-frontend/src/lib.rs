@@ -5,6 +5,7 @@
 //! | files and their imports | `imports` |
 //! | which name means what | `scope` |
 //! | constants | `constants` |
+//! | records | `records` |
 //! | interfaces, implementations, pure functions | `algebra` |
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
@@ -31,6 +32,7 @@ mod functions;
 mod head;
 mod imports;
 mod limits;
+mod records;
 mod schedules;
 mod scope;
 mod statements;

@@ -365,11 +365,16 @@ impl World<'_> {
             Ty::Elem(_) => Ok(StmtKind::Print(word.into_word())),
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, &ty);
-                Err(self.report(Diagnostic::error(
-                    codes::TYPE_MISMATCH,
-                    value.span,
-                    format!("{text} cannot be printed"),
-                )))
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, value.span, format!("{text} cannot be printed"));
+                let first = match &ty {
+                    Ty::Tuple(parts) => parts.info(&self.module.program).and_then(|r| r.fields.first()),
+                    Ty::Elem(_) | Ty::Abstract(_) => None,
+                };
+                let d = match first {
+                    Some(field) => d.help(format!("print a field of it: `print (..).{field}`")),
+                    None => d,
+                };
+                Err(self.report(d))
             }
         }
     }

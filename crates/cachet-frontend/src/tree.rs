@@ -16,6 +16,9 @@ pub(crate) enum Tree {
     Local(Local, Vec<Ix>),
     Op(Op, Vec<Tree>),
     Apply(PureId, Vec<Tree>),
+    /// A record's fields.
+    Tuple(Vec<Tree>),
+    Part(Box<Tree>, u32),
     If(Guard, Box<Tree>, Box<Tree>),
     Let(Local, Box<Tree>, Box<Tree>),
     Fold(Box<FoldTree>),
@@ -50,6 +53,14 @@ pub(crate) struct SumTree {
 }
 
 impl Tree {
+    /// A field of a record: of one that is written out, the field's own value.
+    pub fn part(self, n: u32) -> Tree {
+        match self {
+            Tree::Tuple(mut parts) if (n as usize) < parts.len() => parts.swap_remove(n as usize),
+            other => Tree::Part(Box::new(other), n),
+        }
+    }
+
     /// As a word. Sums and intermediates are a contraction's and do not occur in functions.
     pub fn into_word(self) -> Word {
         let all = |ts: Vec<Tree>| ts.into_iter().map(Tree::into_word).collect();
@@ -60,6 +71,8 @@ impl Tree {
             Tree::Local(l, at) => Word::Local(l, at),
             Tree::Op(op, args) => Word::Op { op, arith: Device::HOST, args: all(args) },
             Tree::Apply(f, args) => Word::Apply(f, all(args)),
+            Tree::Tuple(parts) => Word::Tuple(all(parts)),
+            Tree::Part(w, n) => w.into_word().part(n),
             Tree::If(g, a, b) => Word::If(Box::new(g), Box::new(a.into_word()), Box::new(b.into_word())),
             Tree::Let(l, a, b) => Word::Let(l, Box::new(a.into_word()), Box::new(b.into_word())),
             Tree::Fold(f) => Word::Fold(Box::new(Fold {
@@ -87,6 +100,8 @@ impl Tree {
             Tree::Load(a) => Expr::Read(a),
             Tree::Op(op, args) => Expr::Op(op, Device::HOST, all(args)?),
             Tree::Apply(f, args) => Expr::Apply(f, all(args)?),
+            Tree::Tuple(parts) => Expr::Tuple(all(parts)?),
+            Tree::Part(w, n) => Expr::Part(Box::new(w.into_expr(ranges)?), n),
             Tree::If(g, a, b) => Expr::If(Box::new(g), Box::new(a.into_expr(ranges)?), Box::new(b.into_expr(ranges)?)),
             Tree::Value(n, at) => Expr::Value(n, at),
             Tree::Sum(s) => {

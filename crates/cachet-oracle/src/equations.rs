@@ -305,7 +305,7 @@ fn malformed<T>(text: impl Into<String>) -> Found<T> {
 
 fn tuple(parts: Vec<Typed>) -> Typed {
     let (values, types): (Vec<Value>, Vec<Ty>) = parts.into_iter().unzip();
-    (Value::Tuple(values.into()), Ty::Tuple(types))
+    (Value::Tuple(values.into()), Ty::Tuple(types.into()))
 }
 
 fn part((value, ty): Typed, n: u32) -> Found<Typed> {
@@ -320,7 +320,7 @@ fn part((value, ty): Typed, n: u32) -> Found<Typed> {
 fn result(prim: Prim, elem: Elem) -> Elem {
     match prim {
         Prim::Eq | Prim::Lt | Prim::Le => Elem::Bool,
-        Prim::Cast(to) | Prim::FromBits(to) => to,
+        Prim::Cast(to) | Prim::WrappingCast(to) | Prim::SaturatingCast(to) | Prim::FromBits(to) => to,
         Prim::ToBits => match elem {
             Elem::F64 => Elem::U64,
             Elem::F32 => Elem::U32,
@@ -339,6 +339,10 @@ fn result(prim: Prim, elem: Elem) -> Elem {
         | Prim::Sub
         | Prim::Mul
         | Prim::Div
+        | Prim::Rem
+        | Prim::WrappingAdd
+        | Prim::WrappingSub
+        | Prim::WrappingMul
         | Prim::Fma
         | Prim::Max
         | Prim::Min

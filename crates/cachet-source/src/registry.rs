@@ -53,6 +53,7 @@ registry! {
     // Types.
     TYPE_MISMATCH = "type-mismatch", "a value of one type where another is wanted";
     ARITY = "arity", "too many or too few arguments, subscripts or indices";
+    FIELD = "field", "a field that a record does not have, or that is left out";
     LITERAL = "literal", "a literal that its type cannot hold, or that has no type";
     BINDING = "binding", "a type parameter that is not bound, or bound to the wrong thing";
     SIZE = "size", "an extent that cannot be found or does not agree";
@@ -72,7 +73,7 @@ registry! {
     OVERLAP = "overlap", "parts of one array lent at once, one of them to be written";
     REQUIREMENT = "requirement", "a requirement of a called function that does not follow";
     CONTRADICTION = "contradiction", "requirements that no sizes satisfy";
-    OVERFLOW = "overflow", "index arithmetic that may leave 64 bits";
+    OVERFLOW = "overflow", "arithmetic on integers or indices whose result may not fit";
     DEAD_CODE = "dead-code", "code that no sizes reach";
     // Schedules and steps.
     NO_MATCH = "no-match", "a step whose pattern is not in the program";

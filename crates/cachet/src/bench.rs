@@ -199,7 +199,7 @@ fn group(
     // A library adds and multiplies floats; at another semiring the same equation is another computation.
     let plus_times =
         |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
-    let float_sums = types.iter().all(plus_times);
+    let float_sums = inputs.floats_out() && types.iter().all(plus_times);
     let (library, report, measured) =
         time(contraction, (&kernels, &differing), &inputs, &mut outputs, &sizes, flops, float_sums, llvm, options)?;
     let rows = ids.iter().zip(differing).zip(measured).map(|((id, differing), measured)| Row {

@@ -36,6 +36,7 @@ pub fn rule(kind: Kind) -> &'static str {
         | Kind::Apart
         | Kind::View
         | Kind::Converts
+        | Kind::Overflow
         | Kind::Extent
         | Kind::Fits
         | Kind::Requirement
@@ -58,6 +59,7 @@ pub fn says(kind: Kind) -> &'static str {
         Kind::Apart => "what a call lends is apart",
         Kind::View => "a part that is lent lies inside its array",
         Kind::Converts => "an index fits the type that it becomes a word of",
+        Kind::Overflow => "integer arithmetic fits its type",
         Kind::Extent => "an extent is not negative",
         Kind::Fits => "an argument has the extents that are declared",
         Kind::Requirement => "a called function's requirement holds",

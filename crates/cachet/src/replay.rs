@@ -27,7 +27,9 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
         | Kind::Converts
         | Kind::Windows
         | Kind::Window => alone(program, after, failure, &sizes),
-        Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Multiple | Kind::Given => failure.diagnostic,
+        Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Multiple | Kind::Given => {
+            failure.diagnostic
+        }
     }
 }
 
@@ -43,7 +45,7 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
         | Kind::Windows
         | Kind::Window => alone(program, fun, failure, &sizes),
         // That parts of one array overlap is plain from the call; sizes that do not fit are the caller's to show.
-        Kind::Apart | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
+        Kind::Apart | Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
         Kind::Count
         | Kind::Start
         | Kind::Branch

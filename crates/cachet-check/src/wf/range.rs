@@ -15,10 +15,7 @@ const LIMIT: i128 = i64::MAX as i128 / 4;
 
 /// Every index of the function stays within 64 bits.
 pub fn check(program: &Program, fun: &Fun) -> Result<(), Box<Failure>> {
-    let mut walk = Walk { fun, vars: BTreeMap::new(), blocks: BTreeMap::new(), span: fun.span.0, bad: None };
-    for size in &fun.sizes {
-        walk.vars.insert(*size, (0, i128::from(MAX_DIM)));
-    }
+    let mut walk = Walk::entry(fun);
     for g in &fun.requires {
         walk.guard(g);
     }
@@ -37,7 +34,8 @@ pub fn check(program: &Program, fun: &Fun) -> Result<(), Box<Failure>> {
     }
 }
 
-struct Walk<'a> {
+/// The intervals of indices, as far as the walk has come.
+pub(super) struct Walk<'a> {
     fun: &'a Fun,
     vars: BTreeMap<Var, Interval>,
     /// Of a block variable: first and one past the last index, and the size.
@@ -46,8 +44,23 @@ struct Walk<'a> {
     bad: Option<(Ix, Span)>,
 }
 
-impl Walk<'_> {
-    fn bind(&mut self, var: Var, domain: &Domain) {
+impl<'a> Walk<'a> {
+    /// At a function's entry: sizes within their limits.
+    pub(super) fn entry(fun: &'a Fun) -> Walk<'a> {
+        let vars = fun.sizes.iter().map(|s| (*s, (0, i128::from(MAX_DIM)))).collect();
+        Walk { fun, vars, blocks: BTreeMap::new(), span: fun.span.0, bad: None }
+    }
+
+    /// Adds that a variable lies between two numbers.
+    pub(super) fn narrow(&mut self, var: Var, lo: i128, hi: i128) {
+        if let Some((least, most)) = self.vars.get_mut(&var) {
+            *least = (*least).max(lo);
+            // Contradictory requirements are refused elsewhere; an interval stays one.
+            *most = (*most).min(hi).max(*least);
+        }
+    }
+
+    pub(super) fn bind(&mut self, var: Var, domain: &Domain) {
         match domain {
             Domain::Range { lo, hi } => {
                 let (lo, hi) = (self.interval(lo), self.interval(hi));
@@ -60,7 +73,7 @@ impl Walk<'_> {
         }
     }
 
-    fn interval(&self, ix: &Ix) -> Interval {
+    pub(super) fn interval(&self, ix: &Ix) -> Interval {
         match ix {
             Ix::Lit(n) => (i128::from(*n), i128::from(*n)),
             Ix::Var(v) => match self.vars.get(v) {

@@ -149,7 +149,7 @@ pub(super) fn flatten(ty: &Ty) -> Option<Vec<Elem>> {
         Ty::Abstract(_) => None,
         Ty::Tuple(parts) => {
             let mut out = Vec::new();
-            for p in parts {
+            for p in parts.iter() {
                 out.extend(flatten(p)?);
             }
             Some(out)

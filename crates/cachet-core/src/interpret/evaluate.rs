@@ -382,7 +382,7 @@ impl<'u> Machine<'u, '_> {
 
 fn result_elem(p: &PrimCode) -> Elem {
     match p.prim {
-        Prim::Cast(to) => to,
+        Prim::Cast(to) | Prim::WrappingCast(to) | Prim::SaturatingCast(to) => to,
         _ => p.elem,
     }
 }

@@ -13,7 +13,7 @@ const NAN64: u64 = 0x7ff8_0000_0000_0000;
 /// Why an operation has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoValue {
-    /// The integer result does not fit its type.
+    /// An index does not fit the integer type that it becomes a word of.
     Overflow,
     /// Operands of these types are not taken.
     Refused,
@@ -26,7 +26,11 @@ pub enum NoValue {
 pub fn primitive(prim: Prim, elem: Elem, args: &[u64], flush: bool) -> Result<u64, NoValue> {
     match (prim, args) {
         (Prim::Select, [c, a, b]) => Ok(if *c != 0 { *a } else { *b }),
-        (Prim::Cast(to), [a]) => cast(elem, to, *a),
+        (Prim::Cast(to) | Prim::WrappingCast(to), [a]) => cast(elem, to, *a),
+        (Prim::SaturatingCast(to), [a]) => {
+            let (lo, hi) = range(to).ok_or(NoValue::Refused)?;
+            Ok(low_bits(to, to_int(elem, *a).clamp(lo, hi)))
+        }
         (Prim::FromBits(_), [a]) => Ok(*a),
         (Prim::ToBits, [a]) => Ok(canonical(elem, *a)),
         (Prim::And, [a, b]) => Ok(a & b),
@@ -140,8 +144,13 @@ fn mask(elem: Elem) -> u64 {
     u64::MAX >> (64 - 8 * elem.bytes())
 }
 
+/// The low bits of an integer: what is left of a result that may not fit.
+pub fn low_bits(elem: Elem, n: i128) -> u64 {
+    n as u64 & mask(elem)
+}
+
 /// A conversion: float to narrower float rounds to nearest even, float to integer truncates and saturates with 0 for
-/// NaN, integer to float rounds to nearest even, integer to integer is exact or has no value.
+/// NaN, integer to float rounds to nearest even, integer to integer keeps the low bits.
 pub fn cast(from: Elem, to: Elem, bits: u64) -> Result<u64, NoValue> {
     match to_f64(from, bits) {
         Some(x) => match to {
@@ -157,6 +166,7 @@ pub fn cast(from: Elem, to: Elem, bits: u64) -> Result<u64, NoValue> {
             }
         },
         None if from == to => Ok(bits),
+        None if to.is_integer() => Ok(low_bits(to, to_int(from, bits))),
         None => from_int(to, to_int(from, bits)),
     }
 }
@@ -227,17 +237,30 @@ fn maximum<F: Float>(a: F, b: F) -> F {
     }
 }
 
+/// The quotient rounded down; by 0 it is 0.
+fn floor_div(a: i128, b: i128) -> i128 {
+    match b {
+        0 => 0,
+        _ if a % b != 0 && (a < 0) != (b < 0) => a / b - 1,
+        _ => a / b,
+    }
+}
+
 fn integer(prim: Prim, elem: Elem, args: &[u64]) -> Result<u64, NoValue> {
     let of = |bits: u64| to_int(elem, bits);
+    let low = |n: i128| Ok(low_bits(elem, n));
     let truth = |b: bool| Ok(u64::from(b));
     match (prim, args) {
-        (Prim::Add, &[a, b]) => from_int(elem, of(a) + of(b)),
-        (Prim::Sub, &[a, b]) => from_int(elem, of(a) - of(b)),
-        (Prim::Mul, &[a, b]) => from_int(elem, of(a).checked_mul(of(b)).ok_or(NoValue::Overflow)?),
+        (Prim::Add | Prim::WrappingAdd, &[a, b]) => low(of(a) + of(b)),
+        (Prim::Sub | Prim::WrappingSub, &[a, b]) => low(of(a) - of(b)),
+        // Two factors of 64 bits may be beyond 128 bits with their sign, and only the low 64 count.
+        (Prim::Mul | Prim::WrappingMul, &[a, b]) => low(of(a).wrapping_mul(of(b))),
+        (Prim::Div, &[a, b]) => low(floor_div(of(a), of(b))),
+        (Prim::Rem, &[a, b]) => low(of(a) - floor_div(of(a), of(b)) * of(b)),
         (Prim::Max, &[a, b]) => Ok(if of(a) < of(b) { b } else { a }),
         (Prim::Min, &[a, b]) => Ok(if of(b) < of(a) { b } else { a }),
-        (Prim::Neg, &[a]) => from_int(elem, -of(a)),
-        (Prim::Abs, &[a]) => from_int(elem, of(a).abs()),
+        (Prim::Neg, &[a]) => low(-of(a)),
+        (Prim::Abs, &[a]) => low(of(a).abs()),
         (Prim::Eq, &[a, b]) => truth(a == b),
         (Prim::Lt, &[a, b]) => truth(of(a) < of(b)),
         (Prim::Le, &[a, b]) => truth(of(a) <= of(b)),

@@ -316,19 +316,28 @@ fn conversions_and_integers() {
     assert_eq!(cast(Elem::F32, Elem::I64, f(f32::NAN)), Ok(0));
     assert_eq!(cast(Elem::I64, Elem::F32, 16_777_217), Ok(f(16_777_216.0)));
     assert_eq!(cast(Elem::I32, Elem::F64, 0xffff_ffff), Ok((-1f64).to_bits()));
-    assert_eq!(cast(Elem::I32, Elem::I8, 128), Err(scalar::NoValue::Overflow));
-    assert_eq!(cast(Elem::I32, Elem::U32, 0xffff_ffff), Err(scalar::NoValue::Overflow));
+    assert_eq!(cast(Elem::I32, Elem::I8, 128), Ok(0x80));
+    assert_eq!(cast(Elem::I32, Elem::U64, 0xffff_ffff), Ok(u64::MAX));
     assert_eq!(cast(Elem::Bool, Elem::I32, 1), Ok(1));
     let two = |prim, elem, a, b| scalar::primitive(prim, elem, &[a, b], false);
-    assert_eq!(two(Prim::Add, Elem::I8, 0x7f, 1), Err(scalar::NoValue::Overflow));
+    assert_eq!(two(Prim::Add, Elem::I8, 0x7f, 1), Ok(0x80));
     assert_eq!(two(Prim::Add, Elem::I8, 0xff, 1), Ok(0));
-    assert_eq!(two(Prim::Mul, Elem::U64, 1 << 63, 2), Err(scalar::NoValue::Overflow));
+    assert_eq!(two(Prim::Mul, Elem::U64, u64::MAX, u64::MAX), Ok(1));
     assert_eq!(two(Prim::Lt, Elem::I16, 0xffff, 0), Ok(1));
     assert_eq!(two(Prim::Lt, Elem::U16, 0xffff, 0), Ok(0));
-    assert_eq!(scalar::primitive(Prim::Abs, Elem::I8, &[0x80], false), Err(scalar::NoValue::Overflow));
+    assert_eq!(scalar::primitive(Prim::Abs, Elem::I8, &[0x80], false), Ok(0x80));
+    for (a, b, q, r) in
+        [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (-128, -1, -128, 0), (5, 0, 0, 5)]
+    {
+        let byte = |n: i64| n as u64 & 0xff;
+        assert_eq!(two(Prim::Div, Elem::I8, byte(a), byte(b)), Ok(byte(q)), "{a} / {b}");
+        assert_eq!(two(Prim::Rem, Elem::I8, byte(a), byte(b)), Ok(byte(r)), "{a} % {b}");
+    }
+    assert_eq!(scalar::primitive(Prim::SaturatingCast(Elem::U8), Elem::I16, &[0xffff], false), Ok(0));
+    assert_eq!(scalar::primitive(Prim::SaturatingCast(Elem::I8), Elem::U64, &[u64::MAX], false), Ok(0x7f));
     assert_eq!(two(Prim::Add, Elem::BF16, 0, 0), Err(scalar::NoValue::Refused));
     let overflow = value(&[], |_, _| {
-        op(Prim::Cast(Elem::F32), vec![op(Prim::Add, vec![Word::Index(n(127), Elem::I8), Word::Index(n(1), Elem::I8)])])
+        op(Prim::Cast(Elem::F32), vec![op(Prim::Add, vec![Word::Index(n(128), Elem::I8), Word::Index(n(1), Elem::I8)])])
     });
     assert_eq!(overflow, Err(TrapKind::Overflow));
 }
@@ -379,7 +388,7 @@ fn reductions_have_the_shape_they_say() {
 fn tuples_are_words() {
     // (s, t) -> (t, s + x[k]) starting from (1, 2): a swap that an in-place update would spoil.
     let x = [10.0, 20.0, 30.0];
-    let pair = Ty::Tuple(vec![F32, F32]);
+    let pair = Ty::Tuple(vec![F32, F32].into());
     let got = |part| {
         value(&x, |f, x| {
             let k = f.index_var("k");

@@ -1,9 +1,10 @@
 //! Indices, guards, domains and words as text.
 
 use super::float;
+use super::value::has_let;
 use crate::ir::{
     Access, Binding, BlockPart, Buffer, BufferInfo, Device, Domain, Elem, Fun, Guard, Ix, Local, LocalInfo, Op, Prim,
-    Program, Pure, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
+    Program, Pure, RecordInfo, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
 };
 
 /// The tables that ids are names in.
@@ -23,7 +24,7 @@ pub struct Names<'a> {
 
 /// How tightly a text binds: the levels of the language's precedence table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+pub(super) enum Level {
     Open,
     Or,
     And,
@@ -85,6 +86,9 @@ impl<'a> Names<'a> {
         match ty {
             Ty::Elem(e) => elem(*e).to_string(),
             Ty::Abstract(p) => format!("{}.Value", self.type_param(*p)),
+            Ty::Tuple(parts) if parts.info(self.program).is_some() => {
+                parts.info(self.program).map_or_else(String::new, |r| r.name.clone())
+            }
             Ty::Tuple(parts) => format!("({})", parts.iter().map(|t| self.ty(t)).collect::<Vec<_>>().join(", ")),
         }
     }
@@ -196,6 +200,11 @@ impl<'a> Names<'a> {
     }
 
     fn word_at(&self, word: &Word, least: Level) -> String {
+        self.word_in(word, least, None)
+    }
+
+    /// A word in a place of a known type, which tells what record several words are.
+    pub(super) fn word_in(&self, word: &Word, least: Level, want: Option<&Ty>) -> String {
         let (level, text) = match word {
             Word::Lit(lit) if float::is_call(*lit) => (Level::Apply, float::decimal(*lit)),
             Word::Lit(lit) => {
@@ -206,21 +215,42 @@ impl<'a> Names<'a> {
             Word::Index(ix, e) => (Level::Cast, format!("{} as {}", self.ix_at(ix, Level::Cast), elem(*e))),
             Word::Load(a) => (Level::Apply, format!("load {}", self.access(a))),
             Word::Local(l, at) => (Level::Atom, self.cell(self.local(*l), at)),
-            Word::Op { op, arith: _, args } => self.op(*op, args),
-            Word::Apply(f, args) => self.application(self.program.pures.get(f.index()).map_or("?", |p| &p.name), args),
+            Word::Op { op, arith: _, args } => self.op(*op, args, want),
+            Word::Apply(f, args) => match self.program.pures.get(f.index()) {
+                Some(pure) => {
+                    let ty = |n: usize| pure.params.get(n).and_then(|p| pure.locals.get(p.index())).map(|l| &l.ty);
+                    self.applied(&pure.name, args, &ty)
+                }
+                None => self.application("?", args),
+            },
+            Word::Tuple(parts) if self.record(want).is_some() => self.literal(parts, want),
             Word::Tuple(parts) => {
                 (Level::Atom, format!("({})", parts.iter().map(|w| self.word(w)).collect::<Vec<_>>().join(", ")))
             }
-            Word::Part(w, n) => (Level::Atom, format!("{}.{n}", self.word_at(w, Level::Atom))),
+            Word::Part(w, n) => match &**w {
+                Word::Tuple(parts) if (*n as usize) < parts.len() => {
+                    return self.word_in(&parts[*n as usize], least, want);
+                }
+                w => {
+                    let ty = self.type_of(w);
+                    let field = self.record(ty.as_ref()).and_then(|r| r.fields.get(*n as usize));
+                    let field = field.map_or_else(|| n.to_string(), String::clone);
+                    (Level::Atom, format!("{}.{field}", self.word_at(w, Level::Atom)))
+                }
+            },
             Word::Let(l, a, b) => {
-                (Level::Open, format!("let {} = {} in {}", self.local(*l), self.word(a), self.word(b)))
+                let (a, b) = (self.word_in(a, Level::Open, self.local_ty(*l)), self.word_in(b, Level::Open, want));
+                (Level::Open, format!("let {} = {a} in {b}", self.local(*l)))
             }
+            Word::If(_, a, b) if has_let(a) || has_let(b) => (Level::Open, self.lines(word, want).join("\n")),
             Word::If(g, a, b) => {
-                (Level::Open, format!("if {} then {} else {}", self.guard(g), self.word(a), self.word(b)))
+                let (a, b) = (self.word_in(a, Level::Open, want), self.word_in(b, Level::Open, want));
+                (Level::Open, format!("if {} then {a} else {b}", self.guard(g)))
             }
+            Word::Fold(f) if has_let(&f.body) => (Level::Open, self.lines(word, want).join("\n")),
             Word::Fold(f) => {
-                let (head, body) = self.fold(f);
-                (Level::Open, format!("{head} {body}"))
+                let body = self.word_in(&f.body, Level::Open, self.local_ty(f.acc));
+                (Level::Open, format!("{} {body}", self.fold_head(f)))
             }
             Word::Reduce(r) => (
                 Level::Open,
@@ -237,20 +267,72 @@ impl<'a> Names<'a> {
         parenthesised(text, level, least)
     }
 
-    /// A fold's head, up to `do`, and its body.
-    pub(super) fn fold(&self, f: &crate::ir::Fold) -> (String, String) {
+    /// The record that a type is.
+    fn record(&self, ty: Option<&Ty>) -> Option<&'a RecordInfo> {
+        match ty? {
+            Ty::Tuple(parts) => parts.info(self.program),
+            Ty::Elem(_) | Ty::Abstract(_) => None,
+        }
+    }
+
+    /// `Pair { value = x, index = 3 }`.
+    fn literal(&self, words: &[Word], want: Option<&Ty>) -> (Level, String) {
+        let (Some(record), Some(Ty::Tuple(types))) = (self.record(want), want) else {
+            return (Level::Atom, String::new());
+        };
+        (Level::Atom, format!("{} {{ {} }}", record.name, self.fields(record, words, types).join(", ")))
+    }
+
+    /// The fields of a record, `index = 3`; one that has the name of what it holds is only named.
+    pub(super) fn fields(&self, record: &RecordInfo, words: &[Word], types: &[Ty]) -> Vec<String> {
+        let field = |(n, w): (usize, &Word)| {
+            let name = record.fields.get(n).map_or("?", String::as_str);
+            match self.word_in(w, Level::Open, types.get(n)) {
+                text if text == name => text,
+                text => format!("{name} = {text}"),
+            }
+        };
+        words.iter().enumerate().map(field).collect()
+    }
+
+    /// A local's type.
+    pub(super) fn local_ty(&self, local: Local) -> Option<&'a Ty> {
+        self.locals.get(local.index()).map(|l| &l.ty)
+    }
+
+    /// The type of a word that may have fields, where it can be read off.
+    fn type_of(&self, word: &Word) -> Option<Ty> {
+        match word {
+            Word::Load(a) => self.buffers.get(a.buffer.index()).map(|b| b.elem.clone()),
+            Word::Local(l, _) => self.local_ty(*l).cloned(),
+            Word::Apply(f, _) => self.program.pures.get(f.index()).map(|p| p.result.clone()),
+            Word::Part(w, n) => match self.type_of(w)? {
+                Ty::Tuple(parts) => parts.get(*n as usize).cloned(),
+                Ty::Elem(_) | Ty::Abstract(_) => None,
+            },
+            Word::Let(_, _, w) => self.type_of(w),
+            Word::If(_, a, b) => self.type_of(a).or_else(|| self.type_of(b)),
+            Word::Op { op: Op::Prim(Prim::Select), args, .. } => args.iter().skip(1).find_map(|a| self.type_of(a)),
+            Word::Op { op: Op::Method(p, _), .. } => Some(Ty::Abstract(*p)),
+            Word::Fold(f) => self.local_ty(f.acc).cloned(),
+            Word::Reduce(r) => self.local_ty(r.operands.0).cloned(),
+            Word::Lit(_) | Word::Index(..) | Word::Op { .. } | Word::Tuple(_) | Word::Differing(..) => None,
+        }
+    }
+
+    /// A fold's head, up to `do`.
+    pub(super) fn fold_head(&self, f: &crate::ir::Fold) -> String {
         let ty = self.locals.get(f.acc.index()).map_or_else(|| "?".into(), |l| self.ty(&l.ty));
-        let head = format!(
+        format!(
             "fold {} in {} from {} as {}: {ty} do",
             self.var(f.var),
             self.domain(&f.domain),
-            self.word_at(&f.init, Level::Unary),
+            self.word_in(&f.init, Level::Unary, self.local_ty(f.acc)),
             self.local(f.acc)
-        );
-        (head, self.word(&f.body))
+        )
     }
 
-    fn op(&self, op: Op, args: &[Word]) -> (Level, String) {
+    fn op(&self, op: Op, args: &[Word], want: Option<&Ty>) -> (Level, String) {
         let infix = |sign: &str, level: Level, right: Level| match args {
             [a, b] => (level, format!("{} {sign} {}", self.word_at(a, level), self.word_at(b, right))),
             _ => self.application(sign, args),
@@ -266,6 +348,7 @@ impl<'a> Names<'a> {
             Op::Prim(Prim::Sub) => infix("-", Level::Add, Level::Mul),
             Op::Prim(Prim::Mul) => infix("*", Level::Mul, Level::Cast),
             Op::Prim(Prim::Div) => infix("/", Level::Mul, Level::Cast),
+            Op::Prim(Prim::Rem) => infix("%", Level::Mul, Level::Cast),
             Op::Prim(Prim::Eq) => infix("==", Level::Compare, Level::Add),
             Op::Prim(Prim::Lt) => infix("<", Level::Compare, Level::Add),
             Op::Prim(Prim::Le) => infix("<=", Level::Compare, Level::Add),
@@ -275,6 +358,9 @@ impl<'a> Names<'a> {
                 [a] => (Level::Cast, format!("{} as {}", self.word_at(a, Level::Cast), elem(to))),
                 _ => self.application("as", args),
             },
+            Op::Prim(p @ (Prim::WrappingCast(to) | Prim::SaturatingCast(to))) => {
+                self.application(&format!("{} @{}", prim(p), elem(to)), args)
+            }
             Op::Prim(Prim::Neg) => match args {
                 [a] => (Level::Unary, format!("-{}", self.word_at(a, Level::Apply))),
                 _ => self.application("-", args),
@@ -283,15 +369,25 @@ impl<'a> Names<'a> {
                 [a] => (Level::Unary, format!("!{}", self.word_at(a, Level::Apply))),
                 _ => self.application("!", args),
             },
+            Op::Prim(Prim::Select) => {
+                let found = args.iter().skip(1).find_map(|a| self.type_of(a));
+                let sides = want.or(found.as_ref());
+                self.applied(prim(Prim::Select), args, &|n| if n == 0 { None } else { sides })
+            }
             Op::Prim(p) => self.application(prim(p), args),
         }
     }
 
     fn application(&self, head: &str, args: &[Word]) -> (Level, String) {
+        self.applied(head, args, &|_| None)
+    }
+
+    /// An application whose operands have known types.
+    fn applied<'t>(&self, head: &str, args: &[Word], ty: &dyn Fn(usize) -> Option<&'t Ty>) -> (Level, String) {
         if args.is_empty() {
             return (Level::Apply, format!("{head} ()"));
         }
-        let args: Vec<String> = args.iter().map(|a| self.word_at(a, Level::Atom)).collect();
+        let args: Vec<String> = args.iter().enumerate().map(|(n, a)| self.word_in(a, Level::Atom, ty(n))).collect();
         (Level::Apply, format!("{head} {}", args.join(" ")))
     }
 }
@@ -353,6 +449,10 @@ fn prim(p: Prim) -> &'static str {
         Prim::Sub | Prim::Neg => "-",
         Prim::Mul => "*",
         Prim::Div => "/",
+        Prim::Rem => "%",
+        Prim::WrappingAdd => "wrapping_add",
+        Prim::WrappingSub => "wrapping_sub",
+        Prim::WrappingMul => "wrapping_mul",
         Prim::Fma => "fma",
         Prim::Max => "max",
         Prim::Min => "min",
@@ -366,6 +466,8 @@ fn prim(p: Prim) -> &'static str {
         Prim::Not => "!",
         Prim::Select => "select",
         Prim::Cast(_) => "as",
+        Prim::WrappingCast(_) => "wrapping_as",
+        Prim::SaturatingCast(_) => "saturating_as",
         Prim::FromBits(_) => "from_bits",
         Prim::ToBits => "to_bits",
     }

@@ -37,6 +37,9 @@ pub fn decimal(lit: Lit) -> String {
             special(f64::from(x), lit, format!("{x:?}"))
         }
         Elem::F16 | Elem::BF16 => format!("from_bits ({} as u16)", lit.bits),
+        // Whole numbers are written below 2^63 only.
+        Elem::I64 if lit.bits == 1 << 63 => "Num.lowest ()".into(),
+        Elem::U64 if lit.bits == u64::MAX => "Num.highest ()".into(),
         Elem::I64 => (lit.bits as i64).to_string(),
         Elem::I32 => (lit.bits as u32 as i32).to_string(),
         Elem::I16 => (lit.bits as u16 as i16).to_string(),
@@ -52,9 +55,9 @@ pub(super) fn is_call(lit: Lit) -> bool {
         Elem::F64 => !f64::from_bits(lit.bits).is_finite(),
         Elem::F32 => !f32::from_bits(lit.bits as u32).is_finite(),
         Elem::F16 | Elem::BF16 => true,
-        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => {
-            false
-        }
+        Elem::I64 => lit.bits == 1 << 63,
+        Elem::U64 => lit.bits == u64::MAX,
+        Elem::I32 | Elem::I16 | Elem::I8 | Elem::U32 | Elem::U16 | Elem::U8 | Elem::Bool => false,
     }
 }
 

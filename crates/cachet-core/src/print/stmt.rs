@@ -1,14 +1,16 @@
 //! Statements and functions as text.
 
 use super::expr::Names;
-use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Word};
+use super::value::unambiguous;
+use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
 use std::fmt::Write;
 
 /// Lines longer than this are broken where the language allows it.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 
 /// A function as it is written: head, clauses, body.
 pub fn listing(program: &Program, fun: &Fun) -> String {
+    let fun = &unambiguous(fun);
     let mut out = signature(program, fun);
     out.push_str("=\n");
     let names = Names::of(program, fun);
@@ -100,10 +102,7 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
             }
         }
         StmtKind::Let { local, word } => {
-            // A name takes its type from its word; where the word has none of its own, it is written.
-            let ty =
-                if untyped(word) { format!(": {}", names.ty(&names.locals[local.index()].ty)) } else { String::new() };
-            assigned(names, &format!("let {}{ty} =", names.local(*local)), word, depth, out);
+            assigned(names, &names.let_head(*local, word), word, names.local_ty(*local), depth, out);
         }
         StmtKind::Var { local, init } => {
             let info = &names.locals[local.index()];
@@ -111,12 +110,16 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
             if !info.dims.is_empty() {
                 ty = format!("[{ty}; {}]", info.dims.iter().map(i64::to_string).collect::<Vec<_>>().join(", "));
             }
-            assigned(names, &format!("var {}: {ty} =", info.name), init, depth, out);
+            assigned(names, &format!("var {}: {ty} =", info.name), init, Some(&info.ty), depth, out);
         }
         StmtKind::Assign { local, at, word } => {
-            assigned(names, &format!("{} =", names.cell(names.local(*local), at)), word, depth, out);
+            let head = format!("{} =", names.cell(names.local(*local), at));
+            assigned(names, &head, word, names.local_ty(*local), depth, out);
         }
-        StmtKind::Store { to, word } => assigned(names, &format!("store {} =", names.access(to)), word, depth, out),
+        StmtKind::Store { to, word } => {
+            let ty = names.buffers.get(to.buffer.index()).map(|b| &b.elem);
+            assigned(names, &format!("store {} =", names.access(to)), word, ty, depth, out);
+        }
         StmtKind::Alloc(b) => {
             let info = &names.buffers[b.index()];
             let _ = writeln!(out, "alloc {}: {}", info.name, buffer_type(names, info));
@@ -164,24 +167,21 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-/// `head word`, or the word on the lines below where it is a fold or too long.
-fn assigned(names: &Names<'_>, head: &str, word: &Word, depth: usize, out: &mut String) {
-    if let Word::Fold(f) = word {
-        let (fold, body) = names.fold(f);
-        let _ = writeln!(out, "{head}");
-        indent(out, depth + 1);
-        let _ = writeln!(out, "{fold}");
-        indent(out, depth + 2);
-        let _ = writeln!(out, "{body}");
-        return;
-    }
-    let text = names.word(word);
-    if 2 * depth + head.len() + 1 + text.len() <= WIDTH {
-        let _ = writeln!(out, "{head} {text}");
-    } else {
-        let _ = writeln!(out, "{head}");
-        indent(out, depth + 1);
-        let _ = writeln!(out, "{text}");
+/// `head word`, or the word on the lines below where it is a fold, has lines of its own or is too long; `ty` is the type
+/// of its place.
+fn assigned(names: &Names<'_>, head: &str, word: &Word, ty: Option<&Ty>, depth: usize, out: &mut String) {
+    let lines = names.lines(word, ty);
+    match lines.as_slice() {
+        [one] if !matches!(word, Word::Fold(_)) && 2 * depth + head.len() + 1 + one.len() <= WIDTH => {
+            let _ = writeln!(out, "{head} {one}");
+        }
+        lines => {
+            let _ = writeln!(out, "{head}");
+            for line in lines {
+                indent(out, depth + 1);
+                let _ = writeln!(out, "{line}");
+            }
+        }
     }
 }
 
@@ -212,19 +212,11 @@ fn nest(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
     block(names, body, depth + heads.len(), out);
 }
 
-/// Whether a word is made of literals only, which take their type from their place.
-fn untyped(word: &Word) -> bool {
-    match word {
-        Word::Lit(_) => true,
-        Word::If(_, a, b) => untyped(a) && untyped(b),
-        _ => false,
-    }
-}
-
 fn is_constant(word: &Word) -> bool {
     match word {
         Word::Lit(_) => true,
         Word::Op { op: _, arith: _, args } => args.is_empty(),
+        Word::Tuple(parts) => parts.iter().all(is_constant),
         _ => false,
     }
 }

@@ -119,7 +119,7 @@ impl Subst {
             Word::Op { op, arith, args } => Word::Op { op: *op, arith: *arith, args: all(args) },
             Word::Apply(f, args) => Word::Apply(*f, all(args)),
             Word::Tuple(args) => Word::Tuple(all(args)),
-            Word::Part(w, n) => Word::Part(b(w), *n),
+            Word::Part(w, n) => self.word(w).part(*n),
             Word::Let(l, x, y) => Word::Let(self.local_binder(*l), b(x), b(y)),
             Word::If(g, x, y) => Word::If(Box::new(self.guard(g)), b(x), b(y)),
             Word::Fold(f) => Word::Fold(Box::new(Fold {

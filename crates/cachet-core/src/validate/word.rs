@@ -52,9 +52,9 @@ impl Check<'_> {
                 }
                 Some(pure.result.clone())
             }
-            Word::Tuple(parts) => parts.iter().map(|w| self.word(w)).collect::<Option<Vec<Ty>>>().map(Ty::Tuple),
+            Word::Tuple(parts) => parts.iter().map(|w| self.word(w)).collect::<Option<_>>().map(Ty::Tuple),
             Word::Part(w, n) => match self.word(w)? {
-                Ty::Tuple(parts) if (*n as usize) < parts.len() => parts.into_iter().nth(*n as usize),
+                Ty::Tuple(parts) if (*n as usize) < parts.len() => parts.types.into_iter().nth(*n as usize),
                 _ => {
                     self.fault("types", "a part of something that has no such part");
                     None
@@ -158,7 +158,10 @@ pub(crate) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
     let float = |e: &Elem| matches!(e, Elem::F32 | Elem::F64);
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul | Prim::Max | Prim::Min => same(2).filter(computes).map(Ty::Elem),
-        Prim::Div => same(2).filter(float).map(Ty::Elem),
+        Prim::Div => same(2).filter(computes).map(Ty::Elem),
+        Prim::Rem | Prim::WrappingAdd | Prim::WrappingSub | Prim::WrappingMul => {
+            same(2).filter(|e| e.is_integer()).map(Ty::Elem)
+        }
         Prim::Fma => same(3).filter(float).map(Ty::Elem),
         Prim::Neg | Prim::Abs => same(1).filter(computes).map(Ty::Elem),
         Prim::Sqrt => same(1).filter(float).map(Ty::Elem),
@@ -171,6 +174,9 @@ pub(crate) fn primitive(prim: Prim, args: &[Ty]) -> Option<Ty> {
             _ => None,
         },
         Prim::Cast(to) => same(1).filter(|e| to != Elem::Bool || *e == to).map(|_| Ty::Elem(to)),
+        Prim::WrappingCast(to) | Prim::SaturatingCast(to) => {
+            same(1).filter(|e| e.is_integer() && to.is_integer()).map(|_| Ty::Elem(to))
+        }
         Prim::FromBits(to) => {
             same(1).filter(|e| !e.is_float() && to.is_float() && e.bytes() == to.bytes()).map(|_| Ty::Elem(to))
         }

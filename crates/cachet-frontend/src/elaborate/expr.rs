@@ -1,8 +1,9 @@
 //! Words: what is loaded, computed and stored, with its type.
 
-use super::{Body, Done, Meaning, Reported, World};
+use super::{Body, Done, Meaning, Reported, World, conversion};
 use crate::scope;
 use crate::tree::{FoldTree, Tree};
+use cachet_core::interpret::scalar;
 use cachet_core::ir::{Access, At, Buffer, Elem, Ix, Lit, Op, Prim, Ty};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Index, Place, StmtKind, Type, TypeKind, UnaryOp};
@@ -16,6 +17,9 @@ const BUILTINS: &[(&str, Prim, usize)] = &[
     ("sqrt", Prim::Sqrt, 1),
     ("select", Prim::Select, 3),
     ("to_bits", Prim::ToBits, 1),
+    ("wrapping_add", Prim::WrappingAdd, 2),
+    ("wrapping_sub", Prim::WrappingSub, 2),
+    ("wrapping_mul", Prim::WrappingMul, 2),
 ];
 
 /// Functions of the language without a body yet.
@@ -45,21 +49,26 @@ impl World<'_> {
         match ty {
             Ty::Elem(e) => e.to_string(),
             Ty::Abstract(p) => format!("{}.Value", body.type_params[p.index()].name),
-            Ty::Tuple(parts) => {
-                format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", "))
-            }
+            Ty::Tuple(parts) => match parts.info(&self.module.program) {
+                Some(record) => record.name.clone(),
+                None => format!("({})", parts.iter().map(|t| self.ty_text(body, t)).collect::<Vec<_>>().join(", ")),
+            },
         }
     }
 
     /// A word of a wanted type.
     pub(crate) fn word_of(&mut self, body: &mut Body, e: &Expr, want: &Ty) -> Done<Tree> {
         let (tree, ty) = self.word(body, e, Some(want))?;
-        if ty == *want {
+        if ty.is(want) {
             return Ok(tree);
         }
-        let (want, have) = (self.ty_text(body, want), self.ty_text(body, &ty));
-        let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("this is {have}, and {want} is wanted here"))
-            .help(format!("convert it where that is meant: `(..) as {want}`"));
+        let (to, have) = (self.ty_text(body, want), self.ty_text(body, &ty));
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("this is {have}, and {to} is wanted here"));
+        let d = match (want, &ty) {
+            (Ty::Elem(_), Ty::Elem(_)) => d.help(format!("convert it where that is meant: `(..) as {to}`")),
+            (Ty::Tuple(_), Ty::Tuple(_)) => d.note("two records are two types, also where their fields are the same"),
+            _ => d,
+        };
         Err(self.report(d))
     }
 
@@ -81,6 +90,9 @@ impl World<'_> {
                 Err(self.report(Diagnostic::not_built(e.span, "numbers of the platform")))
             }
             ExprKind::Apply { head, targs, args } => {
+                if let Some(conversion) = conversion::named(head) {
+                    return self.conversion(body, conversion, targs, args, e.span);
+                }
                 if let Some(t) = targs.first() {
                     return Err(self.report(Diagnostic::not_built(t.span, "`@` arguments of functions of words")));
                 }
@@ -93,8 +105,8 @@ impl World<'_> {
             ExprKind::Block { stmts, value } => self.lets(body, stmts, value, want),
             ExprKind::Fold { .. } => self.fold(body, e, want),
             ExprKind::Sum { .. } | ExprKind::Reduce { .. } => self.sum(body, e, want),
-            ExprKind::Field { .. } => Err(self.report(Diagnostic::not_built(e.span, "fields of records"))),
-            ExprKind::Record { .. } => Err(self.report(Diagnostic::not_built(e.span, "records"))),
+            ExprKind::Field { base, field } => self.field(body, base, field, e.span),
+            ExprKind::Record { name, fields } => self.record_literal(body, name, fields),
             ExprKind::Tuple(_) => Err(self.report(Diagnostic::not_built(e.span, "tuples of words"))),
             ExprKind::TileReduce { .. } => Err(self.report(Diagnostic::not_built(e.span, "reductions of tiles"))),
             ExprKind::Unit | ExprKind::Hole(_) => {
@@ -310,7 +322,7 @@ impl World<'_> {
         }
     }
 
-    fn arity(&mut self, name: &str, wanted: usize, given: usize, span: Span) -> Done<()> {
+    pub(super) fn arity(&mut self, name: &str, wanted: usize, given: usize, span: Span) -> Done<()> {
         if wanted == given {
             return Ok(());
         }
@@ -345,6 +357,7 @@ impl World<'_> {
             (Prim::ToBits, Ty::Elem(Elem::F32)) => Ty::Elem(Elem::U32),
             (Prim::ToBits, Ty::Elem(Elem::F16 | Elem::BF16)) => Ty::Elem(Elem::U16),
             (Prim::Fma | Prim::Sqrt, Ty::Elem(Elem::F32 | Elem::F64)) | (Prim::Select, _) => ty.clone(),
+            (Prim::WrappingAdd | Prim::WrappingSub | Prim::WrappingMul, Ty::Elem(e)) if e.is_integer() => ty.clone(),
             (Prim::Max | Prim::Min | Prim::Abs, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => {
                 ty.clone()
             }
@@ -380,16 +393,25 @@ impl World<'_> {
             (Some(Ty::Elem(Elem::F32)), "infinity") => (Elem::F32, u64::from(f32::INFINITY.to_bits())),
             (Some(Ty::Elem(Elem::F32)), "nan") => (Elem::F32, 0x7FC0_0000),
             (Some(Ty::Elem(Elem::F32)), "lowest") => (Elem::F32, u64::from(f32::MIN.to_bits())),
-            (_, "infinity" | "nan" | "lowest") => {
+            (Some(Ty::Elem(Elem::F64)), "highest") => (Elem::F64, f64::MAX.to_bits()),
+            (Some(Ty::Elem(Elem::F32)), "highest") => (Elem::F32, u64::from(f32::MAX.to_bits())),
+            (Some(Ty::Elem(e)), "lowest" | "highest") if e.is_integer() => {
+                let (lo, hi) = scalar::range(*e).unwrap_or_default();
+                let n = if what == "lowest" { lo } else { hi };
+                return Ok((Tree::Lit(Lit { elem: *e, bits: scalar::low_bits(*e, n) }), Ty::Elem(*e)));
+            }
+            (_, "infinity" | "nan" | "lowest" | "highest") => {
+                let kind = if matches!(what, "infinity" | "nan") { "float type" } else { "type of numbers" };
                 let d = Diagnostic::error(
                     codes::LITERAL,
                     span,
-                    format!("`Num.{what} ()` takes a float type from its place, and finds none"),
+                    format!("`Num.{what} ()` takes a {kind} from its place, and finds none"),
                 );
                 return Err(self.report(d));
             }
             _ => {
-                let d = scope::unknown(name, "constant of `Num`", ["infinity", "nan", "lowest"].into_iter());
+                let known = ["infinity", "nan", "lowest", "highest"].into_iter();
+                let d = scope::unknown(name, "constant of `Num`", known);
                 return Err(self.report(d));
             }
         };
@@ -463,7 +485,8 @@ impl World<'_> {
             buffers.push(self.buffer(body, name)?);
         }
         let info = |b: &Buffer| (&body.buffers[b.index()].elem, body.buffers[b.index()].extents.len());
-        if info(&buffers[0]) != info(&buffers[1]) {
+        let (a, b) = (info(&buffers[0]), info(&buffers[1]));
+        if !a.0.is(b.0) || a.1 != b.1 {
             return Err(self.report(Diagnostic::error(
                 codes::TYPE_MISMATCH,
                 span,
@@ -527,16 +550,16 @@ impl World<'_> {
                     (Tree::Lit(l), Ty::Elem(Elem::F64)) if !f64::from_bits(l.bits).is_nan() => {
                         Ok((Tree::Lit(Lit { bits: l.bits ^ (1 << 63), ..*l }), ty))
                     }
-                    (_, Ty::Elem(e)) if !matches!(e, Elem::Bool | Elem::F16 | Elem::BF16) => {
+                    (_, Ty::Elem(e)) if matches!(e, Elem::F32 | Elem::F64) || is_signed(*e) => {
                         Ok((Tree::Op(Op::Prim(Prim::Neg), vec![t]), ty))
                     }
                     _ => {
                         let text = self.ty_text(body, &ty);
-                        Err(self.report(Diagnostic::error(
-                            codes::TYPE_MISMATCH,
-                            operand.span,
-                            format!("{text} has no negation"),
-                        )))
+                        let message = format!("{text} has no negation");
+                        let d = Diagnostic::error(codes::TYPE_MISMATCH, operand.span, message);
+                        let unsigned = matches!(&ty, Ty::Elem(e) if e.is_integer());
+                        let help = "where wrap-around is meant: `wrapping_sub 0 x`";
+                        Err(self.report(if unsigned { d.help(help) } else { d }))
                     }
                 }
             }
@@ -558,7 +581,7 @@ impl World<'_> {
         }
         let bool_ty = Ty::Elem(Elem::Bool);
         match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
                 let (mut trees, ty) = self.operands(body, &[lhs, rhs], want)?;
                 let op = self.arithmetic(body, op, &ty, e.span)?;
                 let (b, a) = (trees.pop(), trees.pop());
@@ -591,7 +614,6 @@ impl World<'_> {
                 let prim = if op == BinaryOp::And { Prim::And } else { Prim::Or };
                 Ok((Tree::Op(Op::Prim(prim), vec![a, b]), bool_ty))
             }
-            BinaryOp::Rem => Err(self.report(Diagnostic::not_built(e.span, "remainders of words"))),
         }
     }
 
@@ -601,19 +623,23 @@ impl World<'_> {
             BinaryOp::Add => Prim::Add,
             BinaryOp::Sub => Prim::Sub,
             BinaryOp::Mul => Prim::Mul,
+            BinaryOp::Rem => Prim::Rem,
             _ => Prim::Div,
         };
         match ty {
+            Ty::Elem(e) if prim == Prim::Rem && !e.is_integer() => Err(self.report(Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                span,
+                format!("`%` computes on integers, and this is {e}"),
+            ))),
             Ty::Elem(Elem::F32 | Elem::F64) => Ok(Op::Prim(prim)),
             Ty::Elem(e @ (Elem::F16 | Elem::BF16 | Elem::Bool)) => Err(self.report(Diagnostic::error(
                 codes::TYPE_MISMATCH,
                 span,
                 format!("{e} has no arithmetic of its own"),
             ))),
-            Ty::Elem(_) => Err(self.report(Diagnostic::not_built(
-                span,
-                "arithmetic on integer words: it needs a proof that nothing overflows",
-            ))),
+            // That nothing overflows is proved of the whole function, where the ranges of the operands are known.
+            Ty::Elem(_) => Ok(Op::Prim(prim)),
             Ty::Abstract(p) => {
                 let name = match op {
                     BinaryOp::Add => "add",
@@ -634,7 +660,9 @@ impl World<'_> {
                 }
             }
             Ty::Tuple(_) => {
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, "several words have no arithmetic")))
+                let text = self.ty_text(body, ty);
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no arithmetic of its own"));
+                Err(self.report(d.help("compute on its fields, or write a function of two such records")))
             }
         }
     }
@@ -660,13 +688,12 @@ impl World<'_> {
         }
         let (tree, from) = self.word(body, value, None)?;
         match from {
-            Ty::Elem(from) if keeps_value(from, to) => {
-                Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to)))
+            Ty::Elem(from) if to == Elem::Bool && from != to => {
+                let message = format!("{from} does not become bool");
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message);
+                Err(self.report(d.help("compare it with 0")))
             }
-            Ty::Elem(from) => {
-                let what = format!("conversions of {from} to {to}: they need a proof that the value fits");
-                Err(self.report(Diagnostic::not_built(value.span, what)))
-            }
+            Ty::Elem(_) => Ok((Tree::Op(Op::Prim(Prim::Cast(to)), vec![tree]), Ty::Elem(to))),
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, &from);
                 Err(self.report(Diagnostic::error(
@@ -704,11 +731,14 @@ impl World<'_> {
             ([name], true) => match elem(name) {
                 Some(e) => Ok(Ty::Elem(e)),
                 None => {
-                    let d = match self.scope.find(body.unit, name) {
-                        Some(r) if self.item(r) == "a record" => Diagnostic::not_built(ty.span, "records"),
-                        _ => scope::unknown(&path.parts[0], "type", ELEMS.iter().map(|e| e.0)),
-                    };
-                    Err(self.report(d))
+                    if let Some(r) = self.scope.find(body.unit, name)
+                        && self.item(r) == "a record"
+                    {
+                        return self.record(r, &path.parts[0]);
+                    }
+                    let records: Vec<String> = self.module.program.records.iter().map(|r| r.name.clone()).collect();
+                    let known = ELEMS.iter().map(|e| e.0).chain(records.iter().map(String::as_str));
+                    Err(self.report(scope::unknown(&path.parts[0], "type", known)))
                 }
             },
             _ => Err(self.report(Diagnostic::error(
@@ -826,7 +856,7 @@ fn bits_of(float: Elem) -> Elem {
     }
 }
 
-fn elem(name: &str) -> Option<Elem> {
+pub(super) fn elem(name: &str) -> Option<Elem> {
     ELEMS.iter().find(|e| e.0 == name).map(|e| e.1)
 }
 
@@ -841,17 +871,6 @@ fn is_literal(e: &Expr) -> bool {
     }
 }
 
-/// Whether a conversion is defined for every value: between integers it is where the target holds all of the source's.
-fn keeps_value(from: Elem, to: Elem) -> bool {
-    let integer = |e: Elem| match e {
-        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 => Some((true, e.bytes())),
-        Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => Some((false, e.bytes())),
-        Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16 | Elem::Bool => None,
-    };
-    match (integer(from), integer(to)) {
-        (Some((true, n)), Some((true, m))) | (Some((false, n)), Some((false, m))) => n <= m,
-        (Some((false, n)), Some((true, m))) => n < m,
-        (Some((true, _)), Some((false, _))) => false,
-        (None, _) | (_, None) => true,
-    }
+fn is_signed(e: Elem) -> bool {
+    matches!(e, Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8)
 }

@@ -114,12 +114,17 @@ impl World<'_> {
             }
             Ty::Elem(Elem::F16 | Elem::BF16 | Elem::Bool) | Ty::Tuple(_) => {
                 let text = self.ty_text(body, ty);
-                Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no sum"))))
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, span, format!("{text} has no sum"));
+                let record = matches!(ty, Ty::Tuple(_));
+                let help = "say how two are joined, by an implementation of Monoid: `reduce M k. ..`";
+                Err(self.report(if record { d.help(help) } else { d }))
             }
-            Ty::Elem(_) => {
-                Err(self
-                    .report(Diagnostic::not_built(span, "sums of integers: they need a proof that nothing overflows")))
-            }
+            // Of integers a product and its sum are two operations: nothing is rounded.
+            Ty::Elem(e) => Ok(Algebra {
+                zero: Tree::Lit(Lit { elem: *e, bits: 0 }),
+                add: Combine::Op(Op::Prim(Prim::Add)),
+                mul_add: None,
+            }),
             Ty::Abstract(p) => {
                 let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
                 let method =

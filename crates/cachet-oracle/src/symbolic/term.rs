@@ -88,6 +88,9 @@ impl Terms {
                             Op::Prim(Prim::Cast(to)) => {
                                 wrap(format!("{} as {}", args.join(" "), names.ty(&cachet_core::ir::Ty::Elem(*to))))
                             }
+                            Op::Prim(Prim::WrappingCast(to) | Prim::SaturatingCast(to)) => {
+                                wrap(format!("{} @{to} {}", head(names, *op), args.join(" ")))
+                            }
                             Op::Prim(Prim::Neg | Prim::Not) => wrap(format!("{}{}", head(names, *op), args.concat())),
                             Op::Prim(_) | Op::Method(..) => wrap(format!("{} {}", head(names, *op), args.join(" "))),
                         }
@@ -111,6 +114,7 @@ fn infix(op: Op) -> Option<&'static str> {
             Prim::Sub => Some("-"),
             Prim::Mul => Some("*"),
             Prim::Div => Some("/"),
+            Prim::Rem => Some("%"),
             Prim::Eq => Some("=="),
             Prim::Lt => Some("<"),
             Prim::Le => Some("<="),
@@ -124,7 +128,12 @@ fn infix(op: Op) -> Option<&'static str> {
             | Prim::Sqrt
             | Prim::Not
             | Prim::Select
+            | Prim::WrappingAdd
+            | Prim::WrappingSub
+            | Prim::WrappingMul
             | Prim::Cast(_)
+            | Prim::WrappingCast(_)
+            | Prim::SaturatingCast(_)
             | Prim::FromBits(_)
             | Prim::ToBits => None,
         },

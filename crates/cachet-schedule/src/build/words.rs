@@ -183,7 +183,9 @@ impl Build<'_> {
             Word::Op { op: Op::Method(p, _), .. } => Some(Ty::Abstract(*p)),
             Word::Op { op: Op::Prim(p), args, .. } => match p {
                 Prim::Eq | Prim::Lt | Prim::Le | Prim::And | Prim::Or | Prim::Not => Some(Ty::Elem(Elem::Bool)),
-                Prim::Cast(e) | Prim::FromBits(e) => Some(Ty::Elem(*e)),
+                Prim::Cast(e) | Prim::WrappingCast(e) | Prim::SaturatingCast(e) | Prim::FromBits(e) => {
+                    Some(Ty::Elem(*e))
+                }
                 Prim::Select => self.type_of(args.get(1)?),
                 Prim::ToBits => Some(Ty::Elem(match self.type_of(args.first()?)? {
                     Ty::Elem(e) => bits_of(e),
@@ -193,6 +195,10 @@ impl Build<'_> {
                 | Prim::Sub
                 | Prim::Mul
                 | Prim::Div
+                | Prim::Rem
+                | Prim::WrappingAdd
+                | Prim::WrappingSub
+                | Prim::WrappingMul
                 | Prim::Fma
                 | Prim::Max
                 | Prim::Min
@@ -204,7 +210,7 @@ impl Build<'_> {
             Word::Let(_, _, b) => self.type_of(b),
             Word::Fold(f) => self.type_of(&f.init),
             Word::Reduce(r) => self.type_of(&r.empty),
-            Word::Tuple(parts) => parts.iter().map(|w| self.type_of(w)).collect::<Option<Vec<_>>>().map(Ty::Tuple),
+            Word::Tuple(parts) => parts.iter().map(|w| self.type_of(w)).collect::<Option<_>>().map(Ty::Tuple),
             Word::Part(w, n) => match self.type_of(w)? {
                 Ty::Tuple(parts) => parts.get(*n as usize).cloned(),
                 Ty::Elem(_) | Ty::Abstract(_) => None,

@@ -3,14 +3,18 @@
 use super::value;
 use crate::native::Problem;
 use cachet_core::instance::bind_ty;
-use cachet_core::interpret::Array;
+use cachet_core::interpret::{Array, Value, scalar};
 use cachet_core::ir::{Binding, Elem, Fun, Program, Role, Ty, Var};
 use cachet_runtime::{AlignedBuffer, BufferArg, fill_poison};
 use std::collections::BTreeMap;
 
 /// One parameter.
 struct Parameter {
-    elem: Elem,
+    ty: Ty,
+    /// The elements of one cell, in order, each with where it lies in the cell.
+    leaves: Vec<(Elem, usize)>,
+    /// Bytes of a cell.
+    width: usize,
     count: usize,
     /// Filled with random words; `None` for an output.
     contents: Option<AlignedBuffer>,
@@ -30,32 +34,28 @@ impl Inputs {
         let mut random = Random(seed | 1);
         for p in &fun.params {
             let info = &fun.buffers[p.index()];
-            let elem = match bind_ty(program, types, &info.elem) {
-                Ty::Elem(e @ (Elem::F32 | Elem::F64)) => e,
-                _ => {
-                    return Err(Problem::User(format!(
-                        "`{}` has elements that cannot be measured yet; f32 and f64 can",
-                        info.name
-                    )));
-                }
+            let ty = bind_ty(program, types, &info.elem);
+            let mut leaves = Vec::new();
+            let Some((width, _)) = lay_out(&ty, 0, &mut leaves) else {
+                return Err(Problem::User(format!("the elements of `{}` are not known", info.name)));
             };
             let extents: Option<Vec<i64>> = info.extents.iter().map(|e| value(e, &values)).collect();
             let extents =
                 extents.ok_or_else(|| Problem::User(format!("the extents of `{}` are not known", info.name)))?;
             let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?));
-            let bytes = count.and_then(|n| n.checked_mul(elem.bytes() as usize)).filter(|b| *b < 1 << 40);
+            let bytes = count.and_then(|n| n.checked_mul(width)).filter(|b| *b < 1 << 40);
             let (Some(count), Some(bytes)) = (count, bytes) else {
                 return Err(Problem::User(format!("`{}` would be too large at this size", info.name)));
             };
             let contents = match info.role {
                 Role::Reads => {
                     let mut b = AlignedBuffer::new(bytes).map_err(Problem::Tool)?;
-                    random.fill(elem, b.bytes_mut());
+                    random.fill(&leaves, width, b.bytes_mut());
                     Some(b)
                 }
                 Role::Mut | Role::Alloc | Role::Lease(_) => None,
             };
-            params.push(Parameter { elem, count, contents });
+            params.push(Parameter { ty, leaves, width, count, contents });
             all.push(extents);
         }
         Ok(Inputs { params, extents: all })
@@ -66,9 +66,8 @@ impl Inputs {
         let outputs = self.params.iter().filter(|p| p.contents.is_none());
         outputs
             .map(|p| {
-                let width = p.elem.bytes() as usize;
-                let mut b = AlignedBuffer::new(p.count * width).map_err(Problem::Tool)?;
-                fill_poison(b.bytes_mut(), width);
+                let mut b = AlignedBuffer::new(p.count * p.width).map_err(Problem::Tool)?;
+                fill_poison(b.bytes_mut(), p.width);
                 Ok(b)
             })
             .collect()
@@ -84,19 +83,28 @@ impl Inputs {
         args.collect()
     }
 
-    /// The inputs' bytes and elements, by parameter; `None` for an output.
+    /// The inputs' bytes and elements, by parameter; `None` for an output and for records.
     pub fn input(&self, param: usize) -> Option<(&[u8], Elem)> {
         let p = self.params.get(param)?;
-        Some((p.contents.as_ref()?.bytes(), p.elem))
+        let Ty::Elem(elem) = p.ty else { return None };
+        Some((p.contents.as_ref()?.bytes(), elem))
     }
 
     /// The parameters as the evaluator of the equations wants them; of outputs, which it does not read, an empty one.
     pub fn arrays(&self) -> Option<Vec<Array>> {
-        let all = self.params.iter().zip(&self.extents).map(|(p, extents)| match &p.contents {
-            None => Array::from_bits(p.elem, &[0], vec![]),
-            Some(buffer) => {
-                let words = (0..p.count).map(|i| bits(p.elem, buffer.bytes(), i)).collect();
-                Array::from_bits(p.elem, extents, words)
+        let all = self.params.iter().zip(&self.extents).map(|(p, extents)| match (&p.contents, &p.ty) {
+            (None, _) => Array::new(&p.ty, &[0]),
+            (Some(buffer), Ty::Elem(elem)) => {
+                let words = (0..p.count).map(|i| bits(*elem, buffer.bytes(), i * p.width)).collect();
+                Array::from_bits(*elem, extents, words)
+            }
+            (Some(buffer), ty) => {
+                let mut array = Array::new(ty, extents)?;
+                for cell in 0..p.count {
+                    let mut words = p.words(buffer.bytes(), cell).into_iter();
+                    array.set(&place(cell, extents), &word(ty, &mut words)).then_some(())?;
+                }
+                Some(array)
             }
         });
         all.collect()
@@ -107,38 +115,105 @@ impl Inputs {
         &self.extents[param]
     }
 
-    /// The element type of the first output.
+    /// The element type of the first output; of a record, its first field's.
     pub fn output_elem(&self) -> Elem {
-        self.params.iter().find(|p| p.contents.is_none()).map_or(Elem::F32, |p| p.elem)
+        let first = self.params.iter().find(|p| p.contents.is_none()).and_then(|p| p.leaves.first());
+        first.map_or(Elem::F32, |l| l.0)
+    }
+
+    /// Whether every output holds floats that a library computes on.
+    pub fn floats_out(&self) -> bool {
+        let mut outputs = self.params.iter().filter(|p| p.contents.is_none());
+        outputs.all(|p| matches!(p.ty, Ty::Elem(Elem::F32 | Elem::F64)))
     }
 
     /// How many output elements have different bits; two NaN count as equal.
     pub fn differing(&self, a: &[AlignedBuffer], b: &[AlignedBuffer]) -> usize {
-        let elems = self.params.iter().filter(|p| p.contents.is_none()).map(|p| p.elem);
-        elems.zip(a.iter().zip(b)).map(|(e, (x, y))| differing(e, x.bytes(), y.bytes())).sum()
+        let outputs = self.params.iter().filter(|p| p.contents.is_none());
+        let pairs = outputs.zip(a.iter().zip(b));
+        pairs.map(|(p, (x, y))| (0..p.count).filter(|i| !p.same(x.bytes(), y.bytes(), *i)).count()).sum()
+    }
+
+    /// Whether a cell of a parameter holds a word.
+    pub fn holds(&self, param: usize, bytes: &[u8], cell: usize, want: &Value) -> bool {
+        let Some(p) = self.params.get(param) else { return false };
+        let mut wanted = Vec::new();
+        flat(want, &mut wanted);
+        let got = p.words(bytes, cell);
+        let same = |((e, _), (x, y)): (&(Elem, usize), (&u64, &u64))| scalar::same(*e, *x, *y);
+        wanted.len() == got.len() && p.leaves.iter().zip(wanted.iter().zip(&got)).all(same)
     }
 }
 
-/// One element's bits.
-pub(super) fn bits(elem: Elem, bytes: &[u8], at: usize) -> u64 {
+impl Parameter {
+    /// The bits of one cell.
+    fn words(&self, bytes: &[u8], cell: usize) -> Vec<u64> {
+        self.leaves.iter().map(|(e, at)| bits(*e, bytes, cell * self.width + at)).collect()
+    }
+
+    fn same(&self, a: &[u8], b: &[u8], cell: usize) -> bool {
+        let start = cell * self.width;
+        self.leaves.iter().all(|(e, at)| scalar::same(*e, bits(*e, a, start + at), bits(*e, b, start + at)))
+    }
+}
+
+/// Where the elements of a type lie from `start` on, as C lays them out; gives size and alignment.
+fn lay_out(ty: &Ty, start: usize, leaves: &mut Vec<(Elem, usize)>) -> Option<(usize, usize)> {
+    match ty {
+        Ty::Elem(e) => {
+            leaves.push((*e, start));
+            Some((e.bytes() as usize, e.bytes() as usize))
+        }
+        Ty::Tuple(parts) => {
+            let (mut size, mut align) = (0usize, 1usize);
+            for p in parts.iter() {
+                let (_, needed) = lay_out(p, 0, &mut Vec::new())?;
+                size = size.next_multiple_of(needed);
+                size += lay_out(p, start + size, leaves)?.0;
+                align = align.max(needed);
+            }
+            Some((size.next_multiple_of(align), align))
+        }
+        Ty::Abstract(_) => None,
+    }
+}
+
+/// The word that the next bits are.
+fn word(ty: &Ty, bits: &mut impl Iterator<Item = u64>) -> Value {
+    match ty {
+        Ty::Tuple(parts) => Value::Tuple(parts.iter().map(|p| word(p, bits)).collect()),
+        Ty::Elem(_) | Ty::Abstract(_) => Value::Bits(bits.next().unwrap_or(0)),
+    }
+}
+
+fn flat(value: &Value, out: &mut Vec<u64>) {
+    match value {
+        Value::Bits(b) => out.push(*b),
+        Value::Tuple(parts) => parts.iter().for_each(|p| flat(p, out)),
+    }
+}
+
+/// The indices of a cell by its number.
+fn place(mut cell: usize, extents: &[i64]) -> Vec<i64> {
+    let mut at: Vec<i64> = extents
+        .iter()
+        .rev()
+        .map(|n| {
+            let i = cell % (*n).max(1) as usize;
+            cell /= (*n).max(1) as usize;
+            i as i64
+        })
+        .collect();
+    at.reverse();
+    at
+}
+
+/// One element's bits, at a byte.
+fn bits(elem: Elem, bytes: &[u8], at: usize) -> u64 {
     let width = elem.bytes() as usize;
     let mut word = [0; 8];
-    word[..width].copy_from_slice(&bytes[at * width..(at + 1) * width]);
+    word[..width].copy_from_slice(&bytes[at..at + width]);
     u64::from_le_bytes(word)
-}
-
-/// Whether two words are the same: equal bits, or both NaN.
-pub(super) fn same(elem: Elem, a: u64, b: u64) -> bool {
-    let nan = |x: u64| match elem {
-        Elem::F64 => f64::from_bits(x).is_nan(),
-        _ => f32::from_bits(x as u32).is_nan(),
-    };
-    a == b || (nan(a) && nan(b))
-}
-
-fn differing(elem: Elem, a: &[u8], b: &[u8]) -> usize {
-    let count = a.len() / elem.bytes() as usize;
-    (0..count).filter(|i| !same(elem, bits(elem, a, *i), bits(elem, b, *i))).count()
 }
 
 /// xorshift64*: enough for inputs.
@@ -152,15 +227,46 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Uniform in -1 .. 1.
-    fn fill(&mut self, elem: Elem, bytes: &mut [u8]) {
-        for cell in bytes.chunks_exact_mut(elem.bytes() as usize) {
-            let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-            let x = unit.mul_add(2.0, -1.0);
-            match elem {
-                Elem::F64 => cell.copy_from_slice(&x.to_le_bytes()),
-                _ => cell.copy_from_slice(&(x as f32).to_le_bytes()),
+    /// Floats uniform in -1 .. 1, integers of any bits.
+    fn fill(&mut self, leaves: &[(Elem, usize)], width: usize, bytes: &mut [u8]) {
+        for cell in bytes.chunks_exact_mut(width) {
+            for (elem, at) in leaves {
+                let word = self.word(*elem);
+                let size = elem.bytes() as usize;
+                cell[*at..at + size].copy_from_slice(&word.to_le_bytes()[..size]);
             }
         }
+    }
+
+    fn word(&mut self, elem: Elem) -> u64 {
+        let random = self.next();
+        let unit = ((random >> 11) as f64 / (1u64 << 53) as f64).mul_add(2.0, -1.0);
+        match elem {
+            Elem::F64 => unit.to_bits(),
+            Elem::F32 => u64::from((unit as f32).to_bits()),
+            // A 16-bit float of any size but the largest, which may be infinite.
+            Elem::F16 => random >> 48 & 0xBBFF,
+            Elem::BF16 => random >> 48 & 0xBFFF,
+            Elem::Bool => random >> 63,
+            Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => {
+                random >> (64 - 8 * elem.bytes())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_lie_as_in_c() {
+        let e = Ty::Elem;
+        let inner = Ty::Tuple(vec![e(Elem::I16), e(Elem::F64)].into());
+        let ty = Ty::Tuple(vec![e(Elem::Bool), inner, e(Elem::F32)].into());
+        let mut leaves = Vec::new();
+        assert_eq!(lay_out(&ty, 0, &mut leaves), Some((32, 8)));
+        assert_eq!(leaves, [(Elem::Bool, 0), (Elem::I16, 8), (Elem::F64, 16), (Elem::F32, 24)]);
+        assert_eq!(place(23, &[2, 3, 4]), [1, 2, 3]);
     }
 }

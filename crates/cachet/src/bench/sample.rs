@@ -3,7 +3,7 @@
 //! The evaluator of the equations shares nothing with the nest: not its loops, not its folds. It computes single
 //! elements, so at full size it is asked for a few: the corners, and some in between.
 
-use super::inputs::{Inputs, bits, same};
+use super::inputs::Inputs;
 use crate::native::Problem;
 use cachet_core::equations::{Contraction, Target};
 use cachet_core::ir::{Binding, Program};
@@ -31,12 +31,10 @@ pub(super) fn check(
         let Some(output) = c.outputs.iter().position(|p| *p == buffer) else { continue };
         for at in places(inputs.extents(param)) {
             let flat = at.iter().zip(inputs.extents(param)).fold(0, |flat, (i, n)| flat * n + i);
-            let elem = inputs.output_elem();
-            let got = bits(elem, outputs[output].bytes(), flat as usize);
             let want = element(program, c, types, sizes, &arrays, output, &at).map_err(|e| {
                 Problem::User(format!("the equations of `{}` cannot be evaluated at {at:?}: {e:?}", c.name))
             })?;
-            if !want.bits().is_some_and(|w| same(elem, w, got)) {
+            if !inputs.holds(param, outputs[output].bytes(), flat as usize, &want) {
                 return Err(Problem::User(format!(
                     "the nest of `{}` and its equations disagree at {at:?}: this is a bug of the compiler",
                     c.name

@@ -44,7 +44,7 @@ impl Compiler<'_, '_> {
                     codes.push((code, self.width(&ty)?));
                     types.push(ty);
                 }
-                (Code::Tuple(codes), Ty::Tuple(types))
+                (Code::Tuple(codes), Ty::Tuple(types.into()))
             }
             Word::Part(w, n) => self.part(w, *n)?,
             Word::Let(l, a, b) => {
