@@ -23,7 +23,7 @@ const FILES: [(&str, &[&str]); 3] = [
     ("tests/suite/records.cachet", &[]),
 ];
 
-const SIZES: [i64; 6] = [0, 1, 2, 3, 8, 17];
+const SIZES: [i64; 8] = [0, 1, 2, 3, 5, 8, 9, 17];
 
 /// A contraction at an implementation: its nest first, then its schedules, each with what it is bound to.
 struct Instance<'a> {
