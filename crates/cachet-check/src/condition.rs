@@ -41,6 +41,8 @@ pub enum Kind {
     Cell,
     /// Reordered iterations touch different cells.
     Order,
+    /// What a file asserts.
+    Assertion,
 }
 
 /// Something to be proved.

@@ -80,6 +80,23 @@ impl Context {
         cx
     }
 
+    /// Outside functions: sizes within their limits, by name.
+    pub fn of_sizes(names: &[String]) -> Context {
+        let mut cx = Context::default();
+        for name in names {
+            let t = cx.unknown(Shown::Plain(name.clone()));
+            cx.facts.push(t.clone().ge(0));
+            cx.facts.push(t.le(i128::from(MAX_DIM)));
+        }
+        cx.sizes = names.len();
+        cx
+    }
+
+    /// A size, by its position.
+    pub fn size(&self, position: usize) -> Option<Term> {
+        (position < self.sizes).then(|| Term::Var(Unknown(position as u32)))
+    }
+
     /// A new integer.
     pub fn unknown(&mut self, shown: Shown) -> Term {
         self.shown.push(shown);

@@ -9,6 +9,7 @@ pub mod condition;
 pub mod context;
 pub mod events;
 pub mod formula;
+pub mod proofs;
 pub mod prover;
 pub mod relation;
 pub mod wf;

@@ -16,6 +16,7 @@ pub mod instance;
 pub mod interpret;
 pub mod ir;
 pub mod names;
+pub mod number;
 pub mod pattern;
 pub mod print;
 pub mod rewrite;

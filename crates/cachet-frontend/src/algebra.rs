@@ -1,8 +1,8 @@
 //! Interfaces, implementations and pure functions.
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
-use crate::limits;
 use crate::scope::{self, ItemRef};
+use crate::{limits, numbers};
 use cachet_core::ir::{Impl, ImplId, Interface, Local, Pure, PureId, Ty};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, LawScope, Member};
@@ -17,11 +17,12 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         Item::Interface(i) => interface(world, r, i),
         Item::Impl(i) => implementation(world, r, i),
         Item::Fn(f) => match &f.result {
+            Some(FnResult::Type(_)) if numbers::is_of_indices(f) => numbers::item(world, r),
             Some(FnResult::Type(result)) => pure(world, r, f, result),
             Some(FnResult::Outs(_)) | None => Ok(()),
         },
         Item::Synth(s) => Err(world.report(Diagnostic::not_built(s.span, "`synth const`"))),
-        Item::Proof(p) => Err(world.report(Diagnostic::not_built(p.span, "`proof`"))),
+        Item::Proof(_) => numbers::item(world, r),
         Item::Record(i) => Err(world.report(Diagnostic::not_built(i.name.span, "records"))),
         Item::Layout(l) => Err(world.report(Diagnostic::not_built(l.name.span, "layouts"))),
         Item::Instr(i) => Err(world.report(Diagnostic::not_built(i.name.span, "instructions: `instr fn`"))),
@@ -185,25 +186,36 @@ impl World<'_> {
         let loaded = self.loaded;
         let Item::Fn(f) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(None) };
         let Some(FnResult::Type(_)) = &f.result else { return Ok(None) };
+        if numbers::is_of_indices(f) {
+            let message = format!("`{}` gives an index, and a value is wanted here", f.name.name);
+            let d = Diagnostic::error(codes::TYPE_MISMATCH, used.span, message);
+            return Err(self.report(d.help(format!("turn it into one: `({} ..) as f32`", f.name.name))));
+        }
         if !self.pures.contains_key(&r) {
-            if let Some(at) = self.pending.iter().position(|p| *p == r) {
-                let names: Vec<String> = self.pending[at..].iter().chain([&r]).map(|p| self.pure_name(*p)).collect();
-                let message = match names.as_slice() {
-                    [only, _] => format!("{only} calls itself"),
-                    _ => format!("{} calls itself: {}", names[0], names.join(" calls ")),
-                };
-                return Err(self.report(Diagnostic::error(codes::RECURSION, used.span, message)));
-            }
-            if self.pending.len() >= MAX_CHAIN {
-                let message = format!("pure functions apply one another more than {MAX_CHAIN} deep");
-                return Err(self.report(Diagnostic::error(codes::LIMIT, used.span, message)));
-            }
+            self.not_circular(r, used, MAX_CHAIN)?;
             if let Err(reported) = item(self, r) {
                 self.refused.insert(r);
                 return Err(reported);
             }
         }
         Ok(self.pures.get(&r).copied())
+    }
+
+    /// Refuses a function that applies itself, and chains of applications that are too long.
+    pub(crate) fn not_circular(&mut self, r: ItemRef, used: &Ident, most: usize) -> Done<()> {
+        if let Some(at) = self.pending.iter().position(|p| *p == r) {
+            let names: Vec<String> = self.pending[at..].iter().chain([&r]).map(|p| self.pure_name(*p)).collect();
+            let message = match names.as_slice() {
+                [only, _] => format!("{only} calls itself"),
+                _ => format!("{} calls itself: {}", names[0], names.join(" calls ")),
+            };
+            return Err(self.report(Diagnostic::error(codes::RECURSION, used.span, message)));
+        }
+        if self.pending.len() >= most {
+            let message = format!("pure functions apply one another more than {most} deep");
+            return Err(self.report(Diagnostic::error(codes::LIMIT, used.span, message)));
+        }
+        Ok(())
     }
 
     fn pure_name(&self, r: ItemRef) -> String {
@@ -234,6 +246,9 @@ fn pure_now(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Ty
         if p.mode.is_some() {
             let d = Diagnostic::error(codes::MODE, p.span, "a function with a value takes words, not arrays");
             return Err(world.report(d));
+        }
+        if p.ty.ty.as_path().is_some_and(|t| t.text() == "Nat") {
+            return Err(world.report(Diagnostic::not_built(p.span, "indices as parameters of functions of words")));
         }
         params.push((&p.name, world.word_type(&body, &p.ty.ty)?));
     }

@@ -5,7 +5,7 @@ mod index;
 mod literal;
 mod sums;
 
-pub(crate) use expr::ELEMS;
+pub(crate) use expr::{ELEMS, is_platform};
 
 use crate::imports::Loaded;
 use crate::limits::Extent;
@@ -16,7 +16,7 @@ use cachet_core::ir::{
     VarInfo, VarKind,
 };
 use cachet_core::script::Module;
-use cachet_source::{Diagnostic, Span};
+use cachet_source::{Diagnostic, Sources, Span};
 use cachet_syntax::ast::{Ident, Item};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,7 @@ pub(crate) type Done<T> = Result<T, Reported>;
 pub(crate) struct World<'a> {
     pub loaded: &'a Loaded,
     pub scope: &'a Scope,
+    pub sources: &'a Sources,
     pub out: &'a mut Vec<Diagnostic>,
     pub module: Module,
     /// Functions by item.
@@ -38,8 +39,12 @@ pub(crate) struct World<'a> {
     pub pures: BTreeMap<ItemRef, PureId>,
     /// How large each pure function is, by its id.
     pub extents: Vec<Extent>,
-    /// Pure functions being elaborated, each applied by the one before.
+    /// Pure functions and functions of indices being elaborated, each applied by the one before.
     pub pending: Vec<ItemRef>,
+    /// Functions of indices that were found to be such.
+    pub index_functions: std::collections::BTreeSet<ItemRef>,
+    /// How often functions of indices have been written out.
+    pub applications: u32,
     /// Interfaces by item: positions in the program.
     pub interfaces: BTreeMap<ItemRef, u32>,
     /// Implementations by the name they are written with, per file that defines them.
@@ -176,16 +181,19 @@ impl Body {
 }
 
 /// Elaborates every item of every file.
-pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) -> Module {
+pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Module {
     let mut world = World {
         loaded,
         scope,
+        sources,
         out,
         module: Module::default(),
         funs: BTreeMap::new(),
         pures: BTreeMap::new(),
         extents: Vec::new(),
         pending: Vec::new(),
+        index_functions: std::collections::BTreeSet::new(),
+        applications: 0,
         interfaces: BTreeMap::new(),
         impls: Vec::new(),
         consts: BTreeMap::new(),

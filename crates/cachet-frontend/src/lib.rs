@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | files and their imports | `imports` |
 //! | which name means what | `scope` |
-//! | constants | `constants` |
+//! | constants, proofs, functions of indices | `constants`, `numbers` |
 //! | interfaces, implementations, pure functions | `algebra` |
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
@@ -31,6 +31,7 @@ mod functions;
 mod head;
 mod imports;
 mod limits;
+mod numbers;
 mod schedules;
 mod scope;
 mod statements;
@@ -64,6 +65,6 @@ pub fn load(root: &str, files: &dyn Files, sources: &mut Sources) -> (Option<Mod
     let mut diagnostics = Vec::new();
     let Some(loaded) = imports::read(root, files, sources, &mut diagnostics) else { return (None, diagnostics) };
     let scope = scope::Scope::new(&loaded, &mut diagnostics);
-    let module = elaborate::module(&loaded, &scope, &mut diagnostics);
+    let module = elaborate::module(&loaded, &scope, sources, &mut diagnostics);
     (Some(module), diagnostics)
 }

@@ -51,6 +51,7 @@ registry! {
     BINDING = "binding", "a type parameter that is not bound, or bound to the wrong thing";
     SIZE = "size", "an extent that cannot be found or does not agree";
     WORD_AS_INDEX = "word-as-index", "data used where only an index may stand";
+    PROOF = "proof", "an assertion about constants and sizes that was not shown";
     LAW = "law", "a law that is missing, unknown or false";
     // Contractions.
     SUMMED_ON_LEFT = "summed-on-left", "a summed index on the left of an equation";

@@ -3,6 +3,7 @@
 //! | phase | from, to | room | says no by |
 //! | --- | --- | --- | --- |
 //! | load | files to typed items and plain nests | frontend | diagnostics |
+//! | proof | what a file asserts to a verdict | check | a failed condition |
 //! | function | a function to its conditions to a verdict | check | a failed condition |
 //! | step | a program and a step to another program, a site and a recipe | schedule | no match |
 //! | relate | two programs and a recipe to conditions to a verdict | check | a failed condition |
@@ -14,6 +15,7 @@ use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Condition;
 use cachet_check::relation::Asked;
 use cachet_core::ir::{Fun, FunId};
+use cachet_core::number::Proof;
 use cachet_core::rewrite::{Site, callees};
 use cachet_core::script::{Module, Script};
 use cachet_source::{Diagnostic, Sources};
@@ -86,6 +88,9 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
         conditions: 0,
         state: vec![State::New; module.program.funs.len()],
     };
+    for proof in &module.proofs {
+        work.proof(proof);
+    }
     for id in work.order() {
         work.visit(id);
     }
@@ -137,6 +142,13 @@ impl Work<'_> {
                 }
                 self.function(id);
             }
+        }
+    }
+
+    fn proof(&mut self, proof: &Proof) {
+        match cachet_check::proofs::check(proof) {
+            Ok(shown) => self.conditions += shown,
+            Err(reports) => self.diagnostics.extend(reports),
         }
     }
 

@@ -22,7 +22,7 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
         Kind::Bounds | Kind::Initialised | Kind::Written | Kind::View | Kind::Apart | Kind::Converts => {
             alone(program, after, failure, &sizes)
         }
-        Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
+        Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Assertion => failure.diagnostic,
     }
 }
 
@@ -34,7 +34,7 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
             alone(program, fun, failure, &sizes)
         }
         // That parts of one array overlap is plain from the call; sizes that do not fit are the caller's to show.
-        Kind::Apart | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
+        Kind::Apart | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Assertion => failure.diagnostic,
         Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order => failure.diagnostic,
     }
 }

@@ -813,7 +813,7 @@ pub(crate) const ELEMS: &[(&str, Elem)] = &[
 ];
 
 /// `platform.lanes`
-pub(super) fn is_platform(e: &Expr) -> bool {
+pub(crate) fn is_platform(e: &Expr) -> bool {
     e.to_path().is_some_and(|p| p.parts.len() > 1 && p.parts[0].name == "platform")
 }
 
