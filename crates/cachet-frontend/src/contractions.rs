@@ -98,6 +98,7 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
         requires: clauses.requires,
         equations,
         vars: body.vars,
+        locals: body.locals,
         buffers: body.buffers,
         span: At(c.name.span),
     })

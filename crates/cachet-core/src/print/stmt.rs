@@ -1,6 +1,6 @@
 //! Statements and functions as text.
 
-use super::expr::Names;
+use super::expr::{Names, untyped};
 use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Word};
 use std::fmt::Write;
 
@@ -157,24 +157,45 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-/// `head word`, or the word on the lines below where it is a fold or too long.
+/// `head word`, or the word on the lines below where it is a fold, has `let`s before it, or is too long.
 fn assigned(names: &Names<'_>, head: &str, word: &Word, depth: usize, out: &mut String) {
-    if let Word::Fold(f) = word {
-        let (fold, body) = names.fold(f);
-        let _ = writeln!(out, "{head}");
-        indent(out, depth + 1);
-        let _ = writeln!(out, "{fold}");
-        indent(out, depth + 2);
-        let _ = writeln!(out, "{body}");
-        return;
+    if !matches!(word, Word::Fold(_) | Word::Let(..)) {
+        let text = names.word(word);
+        if 2 * depth + head.len() + 1 + text.len() <= WIDTH {
+            let _ = writeln!(out, "{head} {text}");
+            return;
+        }
     }
-    let text = names.word(word);
-    if 2 * depth + head.len() + 1 + text.len() <= WIDTH {
-        let _ = writeln!(out, "{head} {text}");
-    } else {
-        let _ = writeln!(out, "{head}");
-        indent(out, depth + 1);
-        let _ = writeln!(out, "{text}");
+    let _ = writeln!(out, "{head}");
+    value(names, word, depth + 1, out);
+}
+
+/// A word on lines of its own.
+fn value(names: &Names<'_>, word: &Word, depth: usize, out: &mut String) {
+    match word {
+        Word::Let(local, a, b) => names.named(*local, b, |names| {
+            indent(out, depth);
+            let ty =
+                if untyped(a) { format!(": {}", names.ty(&names.locals[local.index()].ty)) } else { String::new() };
+            assigned(names, &format!("let {}{ty} =", names.local(*local)), a, depth, out);
+            value(names, b, depth, out);
+        }),
+        Word::Fold(f) => {
+            indent(out, depth);
+            let (head, body) = names.fold(f);
+            let _ = writeln!(out, "{head}");
+            match &f.body {
+                Word::Let(..) => value(names, &f.body, depth + 1, out),
+                _ => {
+                    indent(out, depth + 1);
+                    let _ = writeln!(out, "{body}");
+                }
+            }
+        }
+        _ => {
+            indent(out, depth);
+            let _ = writeln!(out, "{}", names.word(word));
+        }
     }
 }
 
@@ -203,15 +224,6 @@ fn nest(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
         let _ = writeln!(out, "{head}");
     }
     block(names, body, depth + heads.len(), out);
-}
-
-/// Whether a word is made of literals only, which take their type from their place.
-fn untyped(word: &Word) -> bool {
-    match word {
-        Word::Lit(_) => true,
-        Word::If(_, a, b) => untyped(a) && untyped(b),
-        _ => false,
-    }
 }
 
 fn is_constant(word: &Word) -> bool {

@@ -740,9 +740,6 @@ impl World<'_> {
         value: &Expr,
         want: Option<&Ty>,
     ) -> Done<(Tree, Ty)> {
-        if body.values.is_some() {
-            return Err(self.report(Diagnostic::not_built(value.span, "`let` in an equation")));
-        }
         let depth = body.names.len();
         let mut bound = Vec::new();
         for s in stmts {
@@ -753,8 +750,18 @@ impl World<'_> {
                     "only `let` may stand before a value",
                 )));
             };
-            let want = ty.as_ref().map(|t| self.word_type(body, t)).transpose()?;
-            let (tree, ty) = self.word(body, value, want.as_ref())?;
+            if ty.is_none() && !matches!(value.kind, ExprKind::Int(_)) && self.is_index(body, value) {
+                let ix = self.ix(body, value)?;
+                body.bind(name, Meaning::Ix(ix));
+                continue;
+            }
+            let (tree, ty) = match ty {
+                Some(t) => {
+                    let ty = self.word_type(body, t)?;
+                    (self.word_of(body, value, &ty)?, ty)
+                }
+                None => self.word(body, value, None)?,
+            };
             let local = body.add_local(&name.name, ty, false);
             body.bind(name, Meaning::Local(local));
             bound.push((local, tree));
