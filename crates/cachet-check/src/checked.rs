@@ -1,10 +1,11 @@
 //! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
 
 use crate::condition::{Condition, Failure, Kind, discharge, misfit};
+use crate::laws::{self, KnownLaw};
 use crate::relation::{self, Asked};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Fun, FunId, Program, StmtKind};
+use cachet_core::ir::{Binding, Fun, FunId, ImplId, Program, StmtKind};
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
@@ -15,12 +16,18 @@ use cachet_source::{Diagnostic, codes};
 pub struct Checked {
     program: Program,
     accepted: Vec<bool>,
+    laws: Vec<Vec<KnownLaw>>,
 }
 
 impl Checked {
     /// The program. Functions that were refused are in it too.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The laws that an implementation was found to have, or has on trust.
+    pub fn laws(&self, imp: ImplId) -> &[KnownLaw] {
+        self.laws.get(imp.index()).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a function and everything it calls was accepted.
@@ -74,13 +81,15 @@ pub struct Checker {
     program: Program,
     accepted: Vec<bool>,
     claims: Vec<Option<Claim>>,
+    laws: Vec<Vec<KnownLaw>>,
 }
 
 impl Checker {
     /// Nothing is accepted yet.
     pub fn new(program: Program) -> Checker {
         let count = program.funs.len();
-        Checker { program, accepted: vec![false; count], claims: vec![None; count] }
+        let laws = vec![vec![]; program.impls.len()];
+        Checker { program, accepted: vec![false; count], claims: vec![None; count], laws }
     }
 
     /// The program as it stands.
@@ -96,6 +105,29 @@ impl Checker {
     /// Whether a function was accepted.
     pub fn accepts(&self, fun: FunId) -> bool {
         self.accepted.get(fun.index()).copied().unwrap_or(false)
+    }
+
+    /// The laws that an implementation was found to have, or has on trust.
+    pub fn laws(&self, imp: ImplId) -> &[KnownLaw] {
+        self.laws.get(imp.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Decides the laws that an implementation states and keeps those that it has.
+    ///
+    /// # Errors
+    /// A report for each that was not proved and may not be trusted.
+    pub fn accept_laws(&mut self, imp: ImplId) -> Result<(), Vec<Diagnostic>> {
+        let (mut known, mut refused) = (Vec::new(), Vec::new());
+        for law in laws::decide(&self.program, imp) {
+            match law {
+                Ok(law) => known.push(law),
+                Err(d) => refused.push(*d),
+            }
+        }
+        if let Some(slot) = self.laws.get_mut(imp.index()) {
+            *slot = known;
+        }
+        if refused.is_empty() { Ok(()) } else { Err(refused) }
     }
 
     /// Checks a function that is not a schedule's. What it calls has to be accepted first.
@@ -224,7 +256,7 @@ impl Checker {
 
     /// Ends the checking.
     pub fn finish(self) -> Checked {
-        Checked { program: self.program, accepted: self.accepted }
+        Checked { program: self.program, accepted: self.accepted, laws: self.laws }
     }
 }
 

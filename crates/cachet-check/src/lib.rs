@@ -9,6 +9,7 @@ pub mod condition;
 pub mod context;
 pub mod events;
 pub mod formula;
+pub mod laws;
 pub mod proofs;
 pub mod prover;
 pub mod relation;

@@ -15,6 +15,7 @@ pub mod equations;
 pub mod instance;
 pub mod interpret;
 pub mod ir;
+pub mod law;
 pub mod names;
 pub mod number;
 pub mod pattern;

@@ -2,10 +2,10 @@
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope::{self, ItemRef};
-use crate::{limits, numbers};
+use crate::{laws, limits, numbers};
 use cachet_core::ir::{Impl, ImplId, Interface, Local, Pure, PureId, Ty};
 use cachet_source::{Diagnostic, codes};
-use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, LawScope, Member};
+use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, Member};
 
 /// How deep pure functions may apply one another.
 const MAX_CHAIN: usize = 64;
@@ -62,30 +62,21 @@ fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> 
             Member::Law(_) => {}
         }
     }
+    let mut made = Interface { name: i.name.name.clone(), methods, laws: Vec::new() };
     for m in &i.members {
         if let Member::Law(l) = m {
-            law(world, l, &methods, &i.name.name)?;
+            let law = laws::read(world, l, &made)?;
+            if let Some(r) = &l.reason {
+                let d = Diagnostic::error(codes::LAW, r.span, "an interface wants laws; an implementation has reasons");
+                return Err(world.report(d));
+            }
+            made.laws.push(law);
         }
     }
     let id = world.module.program.interfaces.len() as u32;
-    world.module.program.interfaces.push(Interface { name: i.name.name.clone(), methods });
+    world.module.program.interfaces.push(made);
     world.interfaces.insert(r, id);
     Ok(())
-}
-
-/// A law names an operation of its interface, or the interface as a whole. Laws are used by regrouping only, which is
-/// refused, so that nothing rests on them.
-fn law(world: &mut World<'_>, l: &ast::Law, methods: &[(String, u32)], interface: &str) -> Done<()> {
-    if let Some(op) = &l.operation
-        && !methods.iter().any(|m| m.0 == op.name)
-    {
-        let d = scope::unknown(op, &format!("operation of {interface}"), methods.iter().map(|m| m.0.as_str()));
-        return Err(world.report(d));
-    }
-    match l.scope {
-        LawScope::Reals => Ok(()),
-        LawScope::Exactly => Err(world.report(Diagnostic::not_built(l.span, "laws that hold `exactly`"))),
-    }
 }
 
 fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> {
@@ -159,7 +150,6 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
     }
     for m in &i.members {
         match m {
-            Member::Law(l) => law(world, l, &wanted.methods, &wanted.name)?,
             Member::Fn(f) if !wanted.methods.iter().any(|m| m.0 == f.name.name) => {
                 let d = scope::unknown(
                     &f.name,
@@ -168,11 +158,12 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
                 );
                 return Err(world.report(d));
             }
-            Member::Fn(_) | Member::Const(_) => {}
+            Member::Fn(_) | Member::Const(_) | Member::Law(_) => {}
         }
     }
+    let laws = laws::stated(world, i, &wanted, &name)?;
     let id = ImplId(world.module.program.impls.len() as u32);
-    world.module.program.impls.push(Impl { name: name.clone(), interface, value, methods });
+    world.module.program.impls.push(Impl { name: name.clone(), interface, value, methods, laws });
     world.impls.push((r.unit, name, id));
     Ok(())
 }

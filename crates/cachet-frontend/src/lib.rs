@@ -5,7 +5,7 @@
 //! | files and their imports | `imports` |
 //! | which name means what | `scope` |
 //! | constants, proofs, functions of indices | `constants`, `numbers` |
-//! | interfaces, implementations, pure functions | `algebra` |
+//! | interfaces, implementations, pure functions; their laws | `algebra`, `laws` |
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
 //! | contractions to equations, and to their plain nest | `contractions`, `contraction_to_loops` |
@@ -30,6 +30,7 @@ mod elaborate;
 mod functions;
 mod head;
 mod imports;
+mod laws;
 mod limits;
 mod numbers;
 mod schedules;

@@ -3,6 +3,7 @@
 //! | phase | from, to | room | says no by |
 //! | --- | --- | --- | --- |
 //! | load | files to typed items and plain nests | frontend | diagnostics |
+//! | laws | an implementation to the laws it has | check | a law that is false or was not proved |
 //! | proof | what a file asserts to a verdict | check | a failed condition |
 //! | function | a function to its conditions to a verdict | check | a failed condition |
 //! | step | a program and a step to another program, a site and a recipe | schedule | no match |
@@ -14,7 +15,7 @@ use crate::world::World;
 use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Condition;
 use cachet_check::relation::Asked;
-use cachet_core::ir::{Fun, FunId};
+use cachet_core::ir::{Fun, FunId, ImplId};
 use cachet_core::number::Proof;
 use cachet_core::rewrite::{Site, callees};
 use cachet_core::script::{Module, Script};
@@ -88,6 +89,9 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
         conditions: 0,
         state: vec![State::New; module.program.funs.len()],
     };
+    for imp in (0..module.program.impls.len() as u32).map(ImplId) {
+        work.laws(imp);
+    }
     for proof in &module.proofs {
         work.proof(proof);
     }
@@ -142,6 +146,12 @@ impl Work<'_> {
                 }
                 self.function(id);
             }
+        }
+    }
+
+    fn laws(&mut self, imp: ImplId) {
+        if let Err(reports) = self.checker.accept_laws(imp) {
+            self.diagnostics.extend(reports);
         }
     }
 
