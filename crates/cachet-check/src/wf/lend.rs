@@ -40,6 +40,7 @@ pub(super) fn call(
             return Err(misfit(Kind::Fits, d));
         }
         inside(&names, fun, cx, view, event, out);
+        in_one_piece(&names, fun, cx, view, event, out);
         fits(&names, fun, cx, (view, info, &subst, &callee.name), event, out);
     }
     for g in &callee.requires {
@@ -78,6 +79,30 @@ fn inside(names: &Names<'_>, fun: &Fun, cx: &Context, view: &View, event: &Event
             out.push(Condition::new(Kind::View, codes::BOUNDS, cx, goal, claim).at(view.span.0, "").at(event.span, ""));
         }
     }
+}
+
+/// A parameter's elements lie one after another, so those of a part that is lent must too: up to some axis it is at most
+/// one index thick, and after that axis it is whole. A part without elements lies anywhere.
+fn in_one_piece(names: &Names<'_>, fun: &Fun, cx: &Context, view: &View, event: &Event, out: &mut Vec<Condition>) {
+    let Some(axes) = view.axes.as_ref().filter(|a| a.len() > 1) else { return };
+    let info = &fun.buffers[view.buffer.index()];
+    let mut ways: Vec<Formula> = axes.iter().map(|(_, len)| cx.ix(len).le(0)).collect();
+    for cut in 0..axes.len() {
+        let thin = axes[..cut].iter().map(|(_, len)| cx.ix(len).le(1));
+        let whole = axes[cut + 1..]
+            .iter()
+            .zip(&info.extents[cut + 1..])
+            .map(|((start, len), extent)| Formula::and([cx.ix(start).equals(0), cx.ix(len).equals(cx.ix(extent))]));
+        ways.push(Formula::and(thin.chain(whole)));
+    }
+    let claim = format!("the lent part lies in one piece: {}", names.window(view.buffer, axes));
+    out.push(
+        Condition::new(Kind::Fits, codes::SIZE, cx, Formula::or(ways), claim)
+            .at(view.span.0, "")
+            .at(event.span, "")
+            .note("the elements of a parameter lie one after another, and a function knows no other distances")
+            .help("lend whole rows, or copy the part into an array of its own"),
+    );
 }
 
 fn fits(
