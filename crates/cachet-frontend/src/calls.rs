@@ -172,7 +172,14 @@ impl World<'_> {
             let d = Diagnostic::error(codes::TYPE_MISMATCH, a.span, format!("{place} is an array, and this is not"));
             return Err(self.report(d.help("arrays are lent by name; a value is stored to one first")));
         };
-        let buffer = self.buffer(body, name)?;
+        let window = match body.find(&name.name) {
+            Some(Meaning::Window(b, axes)) => Some((*b, axes.clone())),
+            _ => None,
+        };
+        let buffer = match &window {
+            Some((b, _)) => *b,
+            None => self.buffer(body, name)?,
+        };
         let info = body.buffers[buffer.index()].clone();
         if param.role != Role::Reads && info.role == Role::Reads {
             let message = format!("`{}` is `reads`, and {place} is written", name.name);
@@ -195,12 +202,22 @@ impl World<'_> {
             );
             return Err(self.report(Diagnostic::error(codes::ARITY, a.span, message)));
         }
-        let axes = indices.map(|i| self.window(body, name, i, info.extents.len(), a.span)).transpose()?;
+        let axes = match window {
+            Some((_, axes)) => Some(self.part_of_window(body, name, axes, indices, a.span)?),
+            None => indices.map(|i| self.window(body, name, i, info.extents.len(), a.span)).transpose()?,
+        };
         Ok(View { buffer, axes, span: At(a.span) })
     }
 
     /// `[lo ..+ n, i ..+ 1]`: a start and a length per axis.
-    fn window(&mut self, body: &Body, name: &Ident, indices: &[Index], rank: usize, span: Span) -> Done<Vec<(Ix, Ix)>> {
+    pub(crate) fn window(
+        &mut self,
+        body: &Body,
+        name: &Ident,
+        indices: &[Index],
+        rank: usize,
+        span: Span,
+    ) -> Done<Vec<(Ix, Ix)>> {
         if indices.len() != rank {
             let message = format!("`{}` takes {rank} subscripts, and {} are given", name.name, indices.len());
             return Err(self.report(Diagnostic::error(codes::ARITY, span, message)));

@@ -113,6 +113,8 @@ pub(crate) enum Meaning {
     Local(Local),
     /// A buffer.
     Buffer(Buffer),
+    /// A part of a buffer under a name of its own: per axis its start and length.
+    Window(Buffer, Vec<(Ix, Ix)>),
     /// An intermediate of a contraction: the position of its equation.
     Value(u32),
     /// A type parameter.

@@ -9,7 +9,7 @@
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
 //! | contractions to equations, and to their plain nest | `contractions`, `contraction_to_loops` |
-//! | functions by hand, and `main` | `functions`, `statements`, `calls` |
+//! | functions by hand, and `main` | `functions`, `statements`, `grids`, `calls` |
 //! | step definitions to patterns | `steps` |
 //! | schedules, schedule functions expanded | `schedules` |
 //! | how large values may become | `limits` |
@@ -28,6 +28,7 @@ mod contraction_to_loops;
 mod contractions;
 mod elaborate;
 mod functions;
+mod grids;
 mod head;
 mod imports;
 mod laws;

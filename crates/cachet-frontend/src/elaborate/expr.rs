@@ -119,7 +119,7 @@ impl World<'_> {
                 .help(format!("turn it into one: `{} as f32`", name.name));
                 Err(self.report(d))
             }
-            Some(Meaning::Buffer(_)) => {
+            Some(Meaning::Buffer(_) | Meaning::Window(..)) => {
                 let d = Diagnostic::error(
                     codes::TYPE_MISMATCH,
                     name.span,
@@ -162,6 +162,10 @@ impl World<'_> {
 
     /// A cell.
     pub(crate) fn access(&mut self, body: &mut Body, name: &Ident, indices: &[Index], span: Span) -> Done<Access> {
+        if let Some(Meaning::Window(buffer, axes)) = body.find(&name.name).cloned() {
+            let at = self.window_cell(body, name, (buffer, &axes), indices, span)?;
+            return Ok(Access { buffer, at, span: At(span) });
+        }
         let buffer = self.buffer(body, name)?;
         let extents = body.buffers[buffer.index()].extents.clone();
         if indices.len() != extents.len() {
@@ -222,7 +226,7 @@ impl World<'_> {
         };
         match (body.find(&name.name).cloned(), body.values.is_some()) {
             (Some(Meaning::Value(n)), _) => self.intermediate(body, name, n, indices, e.span),
-            (Some(Meaning::Buffer(_)), false) => {
+            (Some(Meaning::Buffer(_) | Meaning::Window(..)), false) => {
                 let d = Diagnostic::error(
                     codes::TYPE_MISMATCH,
                     e.span,

@@ -79,7 +79,13 @@ impl World<'_> {
                 );
                 return Err(self.report(d));
             }
-            Some(Meaning::Local(_) | Meaning::Buffer(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => {
+            Some(
+                Meaning::Local(_)
+                | Meaning::Buffer(_)
+                | Meaning::Window(..)
+                | Meaning::Value(_)
+                | Meaning::TypeParam(_),
+            ) => {
                 let d = Diagnostic::error(
                     codes::WORD_AS_INDEX,
                     name.span,
@@ -297,7 +303,13 @@ impl World<'_> {
             ExprKind::Int(_) => true,
             ExprKind::Name(n) => match body.find(&n.name) {
                 Some(Meaning::Var(_) | Meaning::Block(_) | Meaning::Ix(_)) => true,
-                Some(Meaning::Local(_) | Meaning::Buffer(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => false,
+                Some(
+                    Meaning::Local(_)
+                    | Meaning::Buffer(_)
+                    | Meaning::Window(..)
+                    | Meaning::Value(_)
+                    | Meaning::TypeParam(_),
+                ) => false,
                 None => self.scope.find(body.unit, &n.name).is_some_and(|r| self.consts.contains_key(&r)),
             },
             ExprKind::Unary { operand, .. } => self.is_index(body, operand),

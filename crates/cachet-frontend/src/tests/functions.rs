@@ -266,7 +266,6 @@ fn main_takes_nothing() {
 #[test]
 fn what_has_no_meaning_yet_is_named() {
     for (lines, wanted) in [
-        ("  grid i in 0 .. M do\n    store c[i, 0] = 1.0", "`grid`"),
         ("  lease mut p = c at L2\n  store p[0, 0] = 1.0", "`lease`"),
         ("  alloc t: [f32; 4] at L2", "at L2"),
         ("  alloc t: [f32; 4, 4] in PanelMajor 4", "layout"),
