@@ -57,6 +57,7 @@ registry! {
     SUMMED_ON_LEFT = "summed-on-left", "a summed index on the left of an equation";
     INDEX_RANGE = "index-range", "an index whose range cannot be found";
     OUTPUT = "output", "an output that is not defined exactly once, or is read";
+    UNUSED = "unused", "a definition that nothing uses";
     // Functions.
     MODE = "mode", "a parameter used against its mode";
     RECURSION = "recursion", "a function or schedule function that calls itself";

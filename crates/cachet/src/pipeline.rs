@@ -166,7 +166,10 @@ impl Work<'_> {
         let fun = &self.module.program.funs[id.index()];
         let blocked = callees(fun).into_iter().any(|c| !self.checker.accepts(c));
         match self.checker.accept_function(id) {
-            Ok(conditions) => self.conditions += conditions.len(),
+            Ok(conditions) => {
+                self.conditions += conditions.len();
+                self.diagnostics.extend(cachet_check::wf::dead(self.checker.program(), fun));
+            }
             // What it calls has been reported already; that it cannot be checked then is no news.
             Err(_) if blocked => {}
             Err(failures) => {

@@ -2,38 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use cachet::pipeline::{Outcome, check};
-use cachet::world::World;
+mod text;
+
+use cachet::pipeline::Outcome;
 use cachet_check::laws::Basis;
-use cachet_frontend::Files;
-use std::path::{Path, PathBuf};
-
-/// One file in memory, and the library.
-struct Text(String);
-
-impl World for Text {
-    fn files(&self) -> &dyn Files {
-        self
-    }
-}
-
-impl Files for Text {
-    fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
-        Ok(self.0.clone().into_bytes())
-    }
-
-    fn identity(&self, path: &Path) -> PathBuf {
-        path.to_path_buf()
-    }
-
-    fn library(&self, name: &str) -> Option<Vec<(&'static str, &'static str)>> {
-        cachet::library::files(name)
-    }
-}
-
-fn load(text: &str) -> Outcome {
-    check("a.cachet", &Text(text.into()))
-}
+use text::load;
 
 /// The laws of an implementation, as they are written, with the reason of each that is trusted.
 fn laws(outcome: &Outcome, name: &str) -> Vec<(String, Option<String>)> {
