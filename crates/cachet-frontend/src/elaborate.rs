@@ -129,6 +129,8 @@ pub(crate) struct Body {
     pub buffers: Vec<BufferInfo>,
     pub type_params: Vec<TypeParamInfo>,
     pub sizes: Vec<Var>,
+    /// Sizes that are type parameters of kind Nat: a call may say what they are.
+    pub named_sizes: std::collections::BTreeSet<Var>,
     pub names: Vec<(String, Meaning)>,
     /// Of a contraction: where an index stands alone in a subscript, and the extent there.
     pub lone: Vec<(Var, Ix, Span)>,
@@ -153,6 +155,7 @@ impl Body {
             buffers: vec![],
             type_params: vec![],
             sizes: vec![],
+            named_sizes: std::collections::BTreeSet::new(),
             names: vec![],
             lone: vec![],
             given: BTreeMap::new(),

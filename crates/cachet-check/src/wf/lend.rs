@@ -5,7 +5,7 @@ use crate::condition::{Condition, Failure, Kind, misfit};
 use crate::context::Context;
 use crate::events::Event;
 use crate::formula::{Formula, Term};
-use cachet_core::ir::{Call, Fun, Ix, Program, Role, View};
+use cachet_core::ir::{Call, Fun, Ix, MAX_DIM, Program, Role, View};
 use cachet_core::print::Names;
 use cachet_core::rewrite::Subst;
 use cachet_source::{Diagnostic, codes};
@@ -31,6 +31,7 @@ pub(super) fn call(
             );
         }
     }
+    named_sizes(&names, fun, cx, (call, callee), event, out);
     for (view, param) in call.args.iter().zip(&callee.params) {
         let info = &callee.buffers[param.index()];
         let arg = &fun.buffers[view.buffer.index()];
@@ -54,6 +55,33 @@ pub(super) fn call(
     }
     apart(program, fun, cx, call, event, out);
     Ok(())
+}
+
+/// A size that no array has is what the call says; inside the function it counts as one, so it has to be one here.
+fn named_sizes(
+    names: &Names<'_>,
+    fun: &Fun,
+    cx: &Context,
+    (call, callee): (&Call, &Fun),
+    event: &Event,
+    out: &mut Vec<Condition>,
+) {
+    for at in callee.named_sizes() {
+        let Some(value) = call.sizes.get(at) else { continue };
+        if matches!(value, Ix::Lit(0..=MAX_DIM)) || matches!(value, Ix::Var(v) if fun.sizes.contains(v)) {
+            continue;
+        }
+        let name = &callee.vars[callee.sizes[at].index()].name;
+        let text = names.ix(value);
+        for (goal, text) in [
+            (Term::Lit(0).le(cx.ix(value)), format!("0 <= {text}")),
+            (cx.ix(value).le(i128::from(MAX_DIM)), format!("{text} <= {MAX_DIM}")),
+        ] {
+            let claim = format!("`{name}` of {} is a size, at least 0 and at most 2^40: {text}", callee.name);
+            let c = Condition::new(Kind::Extent, codes::SIZE, cx, goal, claim).at(event.span, "");
+            out.push(c.help(format!("add `requires {text}` to `{}`", fun.name)));
+        }
+    }
 }
 
 /// The extents of what is lent.

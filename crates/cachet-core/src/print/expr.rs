@@ -96,6 +96,11 @@ impl<'a> Names<'a> {
         self.ix_at(ix, Level::Open)
     }
 
+    /// An index as an `@` argument: more than a name or a number in parentheses.
+    pub(super) fn size_argument(&self, ix: &Ix) -> String {
+        self.ix_at(ix, Level::Atom)
+    }
+
     /// A guard.
     pub fn guard(&self, guard: &Guard) -> String {
         self.guard_at(guard, Level::Open)

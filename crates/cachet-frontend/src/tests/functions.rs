@@ -403,3 +403,31 @@ fn functions_of_indices_that_explode_are_refused() {
     }
     assert!(first(&text).starts_with("limit: "), "{:?}", reports(&text));
 }
+
+#[test]
+fn sizes_that_a_call_names_print_and_read_again() {
+    let text = "fn f {n : Nat}
+    (reads a: [f32; N])
+    (mut c: [f32; N])
+requires n <= N
+=
+  for i in n .. N do
+    store c[i] = load a[i - n]
+";
+    assert_eq!(again(text, "f"), text);
+    let module = good(&format!(
+        "{text}fn g (reads a: [f32; N]) (mut c: [f32; N]) =\n  f @(n = (N / 2)) a c\n  f @(n = 3) a c\n"
+    ));
+    let printed = print(&module, "g");
+    assert!(printed.contains("  f @(n = (N / 2)) a c\n  f @(n = 3) a c\n"), "{printed}");
+    let call = |args: &str| format!("{text}fn g (reads a: [f32; N]) (mut c: [f32; N]) =\n  f {args}\n");
+    for (args, wanted) in [
+        ("a c", "size: "),
+        ("@(n = 1, n = 2) a c", "binding: "),
+        ("@(m = 1) a c", "unknown-name: "),
+        ("@(n = a) a c", "word-as-index: "),
+        ("@(n = PlusTimes f32) a c", "binding: "),
+    ] {
+        assert!(only(&call(args)).0.starts_with(wanted), "{args}: {:?}", reports(&call(args)));
+    }
+}
