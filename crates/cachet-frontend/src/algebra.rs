@@ -3,9 +3,9 @@
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope::{self, ItemRef};
 use crate::{laws, limits, numbers};
-use cachet_core::ir::{Impl, ImplId, Interface, Local, Pure, PureId, Ty};
-use cachet_source::{Diagnostic, codes};
-use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, Member};
+use cachet_core::ir::{Impl, ImplId, Interface, Local, Op, Pure, PureId, Ty, TypeParam, TypeParamInfo, Word};
+use cachet_source::{Diagnostic, Span, codes};
+use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, Member, MemberFn};
 
 /// How deep pure functions may apply one another.
 const MAX_CHAIN: usize = 64;
@@ -47,9 +47,6 @@ fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> 
                 return Err(world.report(Diagnostic::not_built(c.span, "constants of an interface besides `Value`")));
             }
             Member::Fn(f) => {
-                if let Some(b) = &f.body {
-                    return Err(world.report(Diagnostic::not_built(b.span, "default bodies in an interface")));
-                }
                 if methods.iter().any(|m| m.0 == f.name.name) {
                     return Err(world.report(Diagnostic::error(
                         codes::DUPLICATE_NAME,
@@ -75,8 +72,117 @@ fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> 
     }
     let id = world.module.program.interfaces.len() as u32;
     world.module.program.interfaces.push(made);
+    for m in &i.members {
+        if let Member::Fn(f) = m
+            && let Some(b) = &f.body
+        {
+            default_body(world, r, id, f, b)?;
+        }
+    }
     world.interfaces.insert(r, id);
     Ok(())
+}
+
+/// A default body, which has to make sense for every implementation.
+fn default_body(world: &mut World<'_>, r: ItemRef, interface: u32, f: &MemberFn, b: &Block) -> Done<()> {
+    let mut body = Body::new(r.unit);
+    let any = TypeParam(0);
+    body.type_params
+        .push(TypeParamInfo { name: world.module.program.interfaces[interface as usize].name.clone(), interface });
+    body.own = Some(any);
+    let mut params = Vec::new();
+    for p in &f.params {
+        let l = body.add_local(&p.name.name, Ty::Abstract(any), false);
+        body.bind(&p.name, Meaning::Local(l));
+        params.push(l);
+    }
+    let name = f.name.name.clone();
+    let Some(value) = b.to_expr() else {
+        let message = format!("`{name}` has to end in a value");
+        return Err(world.report(Diagnostic::error(codes::SYNTAX, b.span, message)));
+    };
+    let word = world.word_of(&mut body, &value, &Ty::Abstract(any))?.into_word();
+    let pure = Pure { name: name.clone(), params, result: Ty::Abstract(any), body: word, locals: body.locals };
+    world.defaults.insert((interface, name), pure);
+    Ok(())
+}
+
+/// The operations of an implementation in the interface's order: its own, then the defaults of the others, each of which
+/// may apply what is defined before it.
+fn methods(
+    world: &mut World<'_>,
+    r: ItemRef,
+    i: &ast::Impl,
+    interface: u32,
+    (name, value): (&str, &Ty),
+) -> Done<Vec<PureId>> {
+    let wanted = world.module.program.interfaces[interface as usize].clone();
+    let mut made: Vec<Option<PureId>> = vec![None; wanted.methods.len()];
+    for (at, (method, arity)) in wanted.methods.iter().enumerate() {
+        let found = i.members.iter().find_map(|m| match m {
+            Member::Fn(f) if f.name.name == *method => Some(f),
+            _ => None,
+        });
+        let Some(f) = found else { continue };
+        if f.params.len() as u32 != *arity {
+            let message = format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len());
+            return Err(world.report(Diagnostic::error(codes::ARITY, f.span, message)));
+        }
+        let Some(b) = &f.body else {
+            return Err(world.report(Diagnostic::error(codes::BINDING, f.span, format!("`{method}` has no body"))));
+        };
+        let params: Vec<(&Ident, Ty)> = f.params.iter().map(|p| (&p.name, value.clone())).collect();
+        made[at] = Some(word_function(world, Body::new(r.unit), &format!("{name}.{method}"), params, value, b)?);
+    }
+    for (at, (method, _)) in wanted.methods.iter().enumerate().filter(|(at, _)| made[*at].is_none()).collect::<Vec<_>>()
+    {
+        let Some(default) = world.defaults.get(&(interface, method.clone())).cloned() else {
+            let message = format!("`{name}` does not define `{method}` of {}", wanted.name);
+            return Err(world.report(Diagnostic::error(codes::BINDING, i.target.span, message)));
+        };
+        let body = match bound(&default.body, &made) {
+            Ok(body) => body,
+            Err(m) => {
+                let other = wanted.methods.get(m as usize).map_or("?", |m| m.0.as_str());
+                let message =
+                    format!("`{name}` takes the default of `{method}`, which applies `{other}`, which comes later");
+                let d = Diagnostic::error(codes::BINDING, i.target.span, message);
+                return Err(world.report(d.help(format!("define `{other}`, or `{method}` itself"))));
+            }
+        };
+        let mut locals = default.locals;
+        locals.iter_mut().filter(|l| matches!(l.ty, Ty::Abstract(_))).for_each(|l| l.ty = value.clone());
+        let pure =
+            Pure { name: format!("{name}.{method}"), params: default.params, result: value.clone(), body, locals };
+        made[at] = Some(add_pure(world, pure, i.target.span)?);
+    }
+    made.into_iter().map(|id| id.ok_or(Reported)).collect()
+}
+
+/// A default body with the operations of one implementation; one that is not there yet is named.
+fn bound(word: &Word, made: &[Option<PureId>]) -> Result<Word, u32> {
+    let all = |ws: &[Word]| ws.iter().map(|w| bound(w, made)).collect::<Result<Vec<_>, _>>();
+    let one = |w: &Word| bound(w, made).map(Box::new);
+    Ok(match word {
+        Word::Op { op: Op::Method(_, m), arith: _, args } => match made.get(*m as usize).copied().flatten() {
+            Some(f) => Word::Apply(f, all(args)?),
+            None => return Err(*m),
+        },
+        Word::Op { op, arith, args } => Word::Op { op: *op, arith: *arith, args: all(args)? },
+        Word::Apply(f, args) => Word::Apply(*f, all(args)?),
+        Word::Tuple(parts) => Word::Tuple(all(parts)?),
+        Word::Part(w, n) => Word::Part(one(w)?, *n),
+        Word::Let(l, a, b) => Word::Let(*l, one(a)?, one(b)?),
+        // A default body has neither indices nor arrays.
+        Word::Lit(_)
+        | Word::Local(..)
+        | Word::Index(..)
+        | Word::Load(_)
+        | Word::If(..)
+        | Word::Fold(_)
+        | Word::Reduce(_)
+        | Word::Differing(..) => word.clone(),
+    })
 }
 
 fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> {
@@ -120,34 +226,7 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
     };
     let value = world.word_type(&body, &ty)?;
     let wanted = world.module.program.interfaces[interface as usize].clone();
-    let mut methods = Vec::new();
-    for (method, arity) in &wanted.methods {
-        let found = i.members.iter().find_map(|m| match m {
-            Member::Fn(f) if f.name.name == *method => Some(f),
-            _ => None,
-        });
-        let Some(f) = found else {
-            let d = Diagnostic::error(
-                codes::BINDING,
-                i.target.span,
-                format!("`{name}` does not define `{method}` of {}", wanted.name),
-            );
-            return Err(world.report(d));
-        };
-        if f.params.len() as u32 != *arity {
-            let d = Diagnostic::error(
-                codes::ARITY,
-                f.span,
-                format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len()),
-            );
-            return Err(world.report(d));
-        }
-        let Some(b) = &f.body else {
-            return Err(world.report(Diagnostic::error(codes::BINDING, f.span, format!("`{method}` has no body"))));
-        };
-        let params: Vec<(&Ident, Ty)> = f.params.iter().map(|p| (&p.name, value.clone())).collect();
-        methods.push(word_function(world, Body::new(r.unit), &format!("{name}.{method}"), params, &value, b)?);
-    }
+    let methods = methods(world, r, i, interface, (&name, &value))?;
     for m in &i.members {
         match m {
             Member::Fn(f) if !wanted.methods.iter().any(|m| m.0 == f.name.name) => {
@@ -169,6 +248,13 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
 }
 
 impl World<'_> {
+    /// In a default body of an interface that has this operation: what it belongs to.
+    pub(crate) fn own_operation(&self, body: &Body, name: &str) -> Option<TypeParam> {
+        let p = body.own?;
+        let interface = body.type_params[p.index()].interface as usize;
+        self.module.program.interfaces[interface].methods.iter().any(|m| m.0 == name).then_some(p)
+    }
+
     /// A pure function that a value applies: it is elaborated at its first use, so that the order in a file is free.
     pub(crate) fn pure_function(&mut self, r: ItemRef, used: &Ident) -> Done<Option<PureId>> {
         if self.refused.contains(&r) {
@@ -279,10 +365,15 @@ fn word_function(
         body: tree.into_word(),
         locals: body.locals,
     };
+    add_pure(world, pure, block.span)
+}
+
+/// Adds a pure function that is not too large.
+fn add_pure(world: &mut World<'_>, pure: Pure, span: Span) -> Done<PureId> {
     let extent = limits::word(&pure.body, &world.extents);
     if let Some(excess) = extent.excess() {
-        let message = format!("`{name}` {excess} once what it applies is written out");
-        return Err(world.report(Diagnostic::error(codes::LIMIT, block.span, message)));
+        let message = format!("`{}` {excess} once what it applies is written out", pure.name);
+        return Err(world.report(Diagnostic::error(codes::LIMIT, span, message)));
     }
     world.extents.push(extent);
     world.module.program.pures.push(pure);

@@ -12,8 +12,8 @@ use crate::limits::Extent;
 use crate::scope::{ItemRef, Scope};
 use crate::{algebra, assemble, constants, contractions, functions, schedules, steps};
 use cachet_core::ir::{
-    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var,
-    VarInfo, VarKind,
+    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, Pure, PureId, Ty, TypeParam, TypeParamInfo,
+    Var, VarInfo, VarKind,
 };
 use cachet_core::script::Module;
 use cachet_source::{Diagnostic, Sources, Span};
@@ -47,6 +47,8 @@ pub(crate) struct World<'a> {
     pub applications: u32,
     /// Interfaces by item: positions in the program.
     pub interfaces: BTreeMap<ItemRef, u32>,
+    /// Default bodies by interface and operation: for any implementation, the first type parameter.
+    pub defaults: BTreeMap<(u32, String), Pure>,
     /// Implementations by the name they are written with, per file that defines them.
     pub impls: Vec<(usize, String, ImplId)>,
     /// Sizes by item.
@@ -144,6 +146,8 @@ pub(crate) struct Body {
     pub broken: std::collections::BTreeSet<String>,
     /// Reductions met so far.
     pub sums: u32,
+    /// In a default body of an interface: the implementation that its operations belong to, whichever it is.
+    pub own: Option<TypeParam>,
 }
 
 impl Body {
@@ -163,6 +167,7 @@ impl Body {
             unreadable: BTreeMap::new(),
             broken: std::collections::BTreeSet::new(),
             sums: 0,
+            own: None,
         }
     }
 
@@ -200,6 +205,7 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mu
         index_functions: std::collections::BTreeSet::new(),
         applications: 0,
         interfaces: BTreeMap::new(),
+        defaults: BTreeMap::new(),
         impls: Vec::new(),
         consts: BTreeMap::new(),
         words: BTreeMap::new(),

@@ -302,9 +302,10 @@ impl World<'_> {
             },
             ["from_bits"] => self.float_of_bits(body, &args, e.span, want),
             ["differing"] => self.differing(body, &args, e.span),
-            [name] => match BUILTINS.iter().find(|b| b.0 == *name) {
-                Some((_, prim, arity)) => self.builtin(body, (*prim, *arity, name), &args, e.span, want),
-                None => self.pure_call(body, &path.parts[0], &args, e.span),
+            [name] => match (self.own_operation(body, name), BUILTINS.iter().find(|b| b.0 == *name)) {
+                (Some(p), _) => self.method(body, p, name, &path.parts[0], &args, e.span),
+                (None, Some((_, prim, arity))) => self.builtin(body, (*prim, *arity, name), &args, e.span, want),
+                (None, None) => self.pure_call(body, &path.parts[0], &args, e.span),
             },
             _ => Err(self.report(Diagnostic::error(
                 codes::UNKNOWN_NAME,

@@ -431,3 +431,38 @@ requires n <= N
         assert!(only(&call(args)).0.starts_with(wanted), "{args}: {:?}", reports(&call(args)));
     }
 }
+
+#[test]
+fn defaults_mean_the_implementations_own_operations() {
+    let text = "interface Ring where
+  const Value: Type
+  fn add a b -> Value
+  fn twice a -> Value =
+    let t = a + a
+    t
+impl Ring for Longest f32 where
+  const Value = f32
+  fn add a b = max a b
+fn f {R : Ring} (reads a: [R.Value; N]) (mut c: [R.Value; N]) =
+  for i in 0 .. N do
+    store c[i] = R.twice (load a[i])
+fn g (reads a: [f32; N]) (mut c: [f32; N]) =
+  f @(R = Longest f32) a c
+";
+    let module = good(text);
+    let instance = cachet_core::instance::instantiate(
+        &module.program,
+        find(&module, "f").1,
+        &[Binding::Impl(cachet_core::ir::ImplId(0))],
+    );
+    let printed = cachet_core::print::listing(&module.program, &instance);
+    assert!(printed.contains("max a a") && !printed.contains('+'), "{printed}");
+    for (method, wanted) in [
+        ("fn twice a -> Value = a + 1.0", "literal: "),
+        ("fn twice a -> Value = other a", "unknown-name: "),
+        ("fn twice a -> Value = add a", "arity: "),
+    ] {
+        let text = format!("interface Ring where\n  const Value: Type\n  fn add a b -> Value\n  {method}\n");
+        assert!(only(&text).0.starts_with(wanted), "{method}: {:?}", reports(&text));
+    }
+}
