@@ -3,6 +3,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
+pub mod assertions;
 pub mod certificate;
 pub mod checked;
 pub mod condition;
@@ -10,7 +11,6 @@ pub mod context;
 pub mod events;
 pub mod formula;
 pub mod laws;
-pub mod proofs;
 pub mod prover;
 pub mod relation;
 pub mod wf;

@@ -156,7 +156,7 @@ impl Work<'_> {
     }
 
     fn proof(&mut self, proof: &Proof) {
-        match cachet_check::proofs::check(proof) {
+        match cachet_check::assertions::check(proof) {
             Ok(shown) => self.conditions += shown,
             Err(reports) => self.diagnostics.extend(reports),
         }
