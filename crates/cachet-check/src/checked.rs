@@ -2,11 +2,12 @@
 
 use crate::condition::{Failure, Kind, Proved, discharge, misfit};
 use crate::context::Context;
+use crate::laws::{self, KnownLaw};
 use crate::proofs::Proofs;
 use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Device, Fun, FunId, Guard, Program, StmtKind};
+use cachet_core::ir::{Binding, Device, Fun, FunId, Guard, ImplId, Program, StmtKind};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
@@ -19,12 +20,18 @@ use std::sync::Arc;
 pub struct Checked {
     program: Program,
     accepted: Vec<bool>,
+    laws: Vec<Vec<KnownLaw>>,
 }
 
 impl Checked {
     /// The program. Functions that were refused are in it too.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The laws that an implementation was found to have, or has on trust.
+    pub fn laws(&self, imp: ImplId) -> &[KnownLaw] {
+        self.laws.get(imp.index()).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a function and everything it calls was accepted.
@@ -87,6 +94,7 @@ pub struct Checker {
     proofs: Proofs,
     /// What this checker and those that were forked from it have in common.
     family: Arc<()>,
+    laws: Vec<Vec<KnownLaw>>,
 }
 
 impl Checker {
@@ -99,7 +107,9 @@ impl Checker {
     pub fn with_proofs(program: Program, proofs: Proofs) -> Checker {
         let count = program.funs.len();
         let own = program.funs.iter().map(|f| f.requires.len()).collect();
-        Checker { program, accepted: vec![false; count], claims: vec![None; count], own, proofs, family: Arc::new(()) }
+        let laws = vec![vec![]; program.impls.len()];
+        let (accepted, claims) = (vec![false; count], vec![None; count]);
+        Checker { program, accepted, claims, own, proofs, family: Arc::new(()), laws }
     }
 
     /// A checker that goes on from here with some of the functions, on a thread of its own.
@@ -111,6 +121,7 @@ impl Checker {
             own: self.own.clone(),
             proofs: self.proofs.fork(),
             family: Arc::clone(&self.family),
+            laws: self.laws.clone(),
         }
     }
 
@@ -147,6 +158,29 @@ impl Checker {
     /// Whether a function was accepted.
     pub fn accepts(&self, fun: FunId) -> bool {
         self.accepted.get(fun.index()).copied().unwrap_or(false)
+    }
+
+    /// The laws that an implementation was found to have, or has on trust.
+    pub fn laws(&self, imp: ImplId) -> &[KnownLaw] {
+        self.laws.get(imp.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Decides the laws that an implementation states and keeps those that it has.
+    ///
+    /// # Errors
+    /// A report for each that was not proved and may not be trusted.
+    pub fn accept_laws(&mut self, imp: ImplId) -> Result<(), Vec<Diagnostic>> {
+        let (mut known, mut refused) = (Vec::new(), Vec::new());
+        for law in laws::decide(&self.program, imp) {
+            match law {
+                Ok(law) => known.push(law),
+                Err(d) => refused.push(*d),
+            }
+        }
+        if let Some(slot) = self.laws.get_mut(imp.index()) {
+            *slot = known;
+        }
+        if refused.is_empty() { Ok(()) } else { Err(refused) }
     }
 
     /// Checks a function that is not a schedule's. What it calls has to be accepted first.
@@ -191,6 +225,11 @@ impl Checker {
     pub fn bindable(&mut self, fun: FunId, types: &[Binding]) -> Result<(), Box<Failure>> {
         let conditions = wf::overflow::bindings(&self.program, &self.program.funs[fun.index()], types);
         discharge(&mut self.proofs, &conditions)
+    }
+
+    /// A warning for each piece of a function that no sizes reach.
+    pub fn dead_code(&mut self, id: FunId) -> Vec<Diagnostic> {
+        wf::dead(&self.program, &self.program.funs[id.index()], &mut self.proofs)
     }
 
     /// Starts a schedule: its function becomes a copy of the one it is made from, which has to be accepted, with type
@@ -322,7 +361,7 @@ impl Checker {
 
     /// Ends the checking; the proofs may be kept for a later run.
     pub fn finish(self) -> (Checked, Proofs) {
-        (Checked { program: self.program, accepted: self.accepted }, self.proofs)
+        (Checked { program: self.program, accepted: self.accepted, laws: self.laws }, self.proofs)
     }
 }
 

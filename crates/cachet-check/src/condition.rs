@@ -57,6 +57,8 @@ pub enum Kind {
     Windows,
     /// An iteration of a grid stays inside its window.
     Window,
+    /// What a file asserts.
+    Assertion,
 }
 
 /// Something to be proved.

@@ -107,6 +107,23 @@ impl Context {
         cx
     }
 
+    /// Outside functions: sizes within their limits, by name.
+    pub fn of_names(names: &[String]) -> Context {
+        let mut cx = Context::default();
+        for name in names {
+            let t = cx.unknown(Shown::Plain(name.clone()));
+            cx.fact(t.clone().ge(0));
+            cx.fact(t.le(i128::from(MAX_DIM)));
+        }
+        cx.sizes = names.len();
+        cx
+    }
+
+    /// A size, by its position.
+    pub fn size(&self, position: usize) -> Option<Term> {
+        (position < self.sizes).then(|| Term::Var(Unknown(position as u32)))
+    }
+
     /// A new integer.
     pub fn unknown(&mut self, shown: Shown) -> Term {
         Arc::make_mut(&mut self.shown).push(shown);

@@ -3,12 +3,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
+pub mod assertions;
 pub mod certificate;
 pub mod checked;
 pub mod condition;
 pub mod context;
 pub mod events;
 pub mod formula;
+pub mod laws;
 pub mod proofs;
 pub mod prover;
 pub mod relation;

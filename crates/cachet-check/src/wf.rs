@@ -17,11 +17,14 @@
 //! Scope, types and arity are the validator's; it has run before. Index arithmetic is shown to fit 64 bits by intervals
 //! ([`range`]), and the requirements are shown to have a witness.
 
+mod dead;
 mod grid;
 mod init;
 mod lend;
 pub mod overflow;
 pub mod range;
+
+pub use dead::dead;
 
 use crate::condition::{Condition, Failure, Kind, misfit};
 use crate::context::{Context, Shown};

@@ -47,6 +47,7 @@ fn semirings() -> Program {
     let p = Program {
         interfaces: vec![Interface {
             name: "Semiring".into(),
+            laws: vec![],
             methods: vec![("zero".into(), 0), ("mul_add".into(), 3)],
         }],
         pures: vec![
@@ -57,8 +58,20 @@ fn semirings() -> Program {
             pure("fused", 3, g, op(Prim::Fma, vec![x(0), x(1), x(2)])),
         ],
         impls: vec![
-            Impl { name: "MinPlus f64".into(), interface: 0, value: elem(f), methods: vec![PureId(1), PureId(2)] },
-            Impl { name: "PlusTimes f32".into(), interface: 0, value: elem(g), methods: vec![PureId(3), PureId(4)] },
+            Impl {
+                name: "MinPlus f64".into(),
+                interface: 0,
+                value: elem(f),
+                methods: vec![PureId(1), PureId(2)],
+                laws: vec![],
+            },
+            Impl {
+                name: "PlusTimes f32".into(),
+                interface: 0,
+                value: elem(g),
+                methods: vec![PureId(3), PureId(4)],
+                laws: vec![],
+            },
         ],
         funs: vec![generic()],
         ..Program::default()

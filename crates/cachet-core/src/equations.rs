@@ -4,7 +4,8 @@
 //! equations, which computes single elements straight from here and so checks the nest.
 
 use crate::ir::{
-    Access, At, Buffer, BufferInfo, Device, Domain, Elem, Guard, Ix, Lit, Op, PureId, Ty, TypeParamInfo, Var, VarInfo,
+    Access, At, Buffer, BufferInfo, Device, Domain, Elem, Guard, Ix, Lit, Local, LocalInfo, Op, PureId, Ty,
+    TypeParamInfo, Var, VarInfo,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ pub struct Contraction {
     pub equations: Vec<Equation>,
     /// Sizes and indices.
     pub vars: Vec<VarInfo>,
+    /// What `let`s name.
+    pub locals: Vec<LocalInfo>,
     /// Parameters.
     pub buffers: Vec<BufferInfo>,
     /// Where it is written.
@@ -78,6 +81,10 @@ pub enum Expr {
     Tuple(Vec<Expr>),
     /// One of several, from 0.
     Part(Box<Expr>, u32),
+    /// `let x = a in b`.
+    Let(Local, Box<Expr>, Box<Expr>),
+    /// What a `let` names.
+    Local(Local),
     /// Choice by a guard.
     If(Box<Guard>, Box<Expr>, Box<Expr>),
     /// `sum k, l. body`: one chain, the first binder outermost.

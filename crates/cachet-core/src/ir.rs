@@ -15,6 +15,7 @@
 //! program before a step and the program after it share their ids. Every binder has an id of its own: nothing is
 //! shadowed.
 
+use crate::law::{Law, StatedLaw};
 pub use crate::record::{Parts, RecordInfo};
 use cachet_source::Span;
 use serde::{Deserialize, Serialize};
@@ -720,6 +721,8 @@ pub struct Interface {
     pub name: String,
     /// Operations: name and number of operands, all of type `Value`, with a result of type `Value`.
     pub methods: Vec<(String, u32)>,
+    /// What every implementation has to state of them.
+    pub laws: Vec<Law>,
 }
 
 /// An implementation of an interface.
@@ -733,6 +736,8 @@ pub struct Impl {
     pub value: Ty,
     /// The operations, in the interface's order.
     pub methods: Vec<PureId>,
+    /// What it states of them; whether they hold is for the checker to say.
+    pub laws: Vec<StatedLaw>,
 }
 
 /// A device: the host, or one that a platform file describes.

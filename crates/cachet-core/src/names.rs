@@ -1,6 +1,6 @@
 //! Fresh names: a name that a step invents is used as it is where it is free, else with `_2`, `_3`, ..
 
-use crate::ir::{Buffer, BufferInfo, Fun, Local, LocalInfo, Var, VarInfo, VarKind};
+use crate::ir::{Buffer, BufferInfo, Fun, Ix, Local, LocalInfo, Var, VarInfo, VarKind};
 
 /// The reserved words of the surface language. A printed program may not use them as names.
 pub const RESERVED: &[&str] = &[
@@ -68,6 +68,12 @@ impl Fun {
     pub fn add_local(&mut self, info: LocalInfo) -> Local {
         self.locals.push(info);
         Local(self.locals.len() as u32 - 1)
+    }
+
+    /// The sizes, by position in [`Fun::sizes`], that are the whole extent of no parameter's axis: a call names them.
+    pub fn named_sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        let found = |v: &Var| self.params.iter().any(|p| self.buffers[p.index()].extents.contains(&Ix::Var(*v)));
+        self.sizes.iter().enumerate().filter(move |(_, v)| !found(v)).map(|(at, _)| at)
     }
 
     /// A buffer.

@@ -256,11 +256,24 @@ pub fn generic() -> Program {
     Program {
         interfaces: vec![Interface {
             name: "Semiring".into(),
+            laws: vec![],
             methods: vec![("zero".into(), 0), ("mul_add".into(), 3)],
         }],
         impls: vec![
-            Impl { name: "PlusTimes f32".into(), interface: 0, value: F32, methods: vec![PureId(0), PureId(1)] },
-            Impl { name: "MinPlus f32".into(), interface: 0, value: F32, methods: vec![PureId(2), PureId(3)] },
+            Impl {
+                name: "PlusTimes f32".into(),
+                interface: 0,
+                value: F32,
+                methods: vec![PureId(0), PureId(1)],
+                laws: vec![],
+            },
+            Impl {
+                name: "MinPlus f32".into(),
+                interface: 0,
+                value: F32,
+                methods: vec![PureId(2), PureId(3)],
+                laws: vec![],
+            },
         ],
         pures: vec![
             pure("zero", 0, |_| lit(-0.0)),

@@ -2,6 +2,7 @@
 
 use crate::equations::Contraction;
 use crate::ir::{Binding, Fun, FunId, Program};
+use crate::number::Proof;
 use crate::pattern::{Move, StepDef};
 use crate::rewrite::Site;
 use cachet_source::Span;
@@ -17,6 +18,8 @@ pub struct Module {
     pub contractions: Vec<(Contraction, FunId)>,
     /// The steps written in the language, the library's and the user's, in the order in which a name is looked up.
     pub steps: Vec<StepDef>,
+    /// What the files assert of constants and sizes, imported files first.
+    pub proofs: Vec<Proof>,
     /// Schedules, each after the one it continues.
     pub scripts: Vec<Script>,
     /// `main`.

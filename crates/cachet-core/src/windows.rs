@@ -4,14 +4,14 @@
 //! of their ranges. Where nothing can be read off, the whole axis. The guess is not believed: the checker proves that each
 //! iteration stays inside its windows and that the windows are apart.
 
-use crate::ir::{Access, Block, BlockPart, Buffer, Domain, Fun, Ix, Role, Stmt, StmtKind, Var, View, Window};
+use crate::ir::{Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window};
 use crate::linear::{Linear, difference, multiple, sum};
 use crate::rewrite::{Live, Visit, visit_block, visit_stmt};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows of a grid's body, in the order in which its buffers are first written. Buffers made inside have none.
-pub fn infer(fun: &Fun, body: &Block) -> Vec<Window> {
-    let mut found = Stores { fun, inner: BTreeMap::new(), own: BTreeSet::new(), boxes: Vec::new() };
+pub fn infer(buffers: &[BufferInfo], body: &Block) -> Vec<Window> {
+    let mut found = Stores { buffers, inner: BTreeMap::new(), own: BTreeSet::new(), boxes: Vec::new() };
     visit_block(&mut found, body);
     let Stores { own, boxes, .. } = found;
     boxes
@@ -28,7 +28,7 @@ pub fn infer(fun: &Fun, body: &Block) -> Vec<Window> {
 type Span = (Ix, Ix);
 
 struct Stores<'a> {
-    fun: &'a Fun,
+    buffers: &'a [BufferInfo],
     /// Loops inside the grid.
     inner: BTreeMap<Var, Domain>,
     own: BTreeSet<Buffer>,
@@ -58,7 +58,7 @@ impl Visit for Stores<'_> {
     }
 
     fn store(&mut self, access: &Access) {
-        let extents = self.fun.buffers[access.buffer.index()].extents.clone();
+        let extents = self.buffers[access.buffer.index()].extents.clone();
         let spans = access.at.iter().zip(&extents).map(|(i, e)| self.closed(i).unwrap_or((Ix::Lit(0), e.clone())));
         let spans: Vec<Span> = spans.collect();
         self.reach(access.buffer, spans);
@@ -68,7 +68,7 @@ impl Visit for Stores<'_> {
 impl Stores<'_> {
     /// What is lent may be written, unless its role says that it never is.
     fn lend(&mut self, view: &View) {
-        let info = &self.fun.buffers[view.buffer.index()];
+        let info = &self.buffers[view.buffer.index()];
         if info.role == Role::Reads {
             return;
         }

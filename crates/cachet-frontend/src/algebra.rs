@@ -1,11 +1,11 @@
 //! Interfaces, implementations and pure functions.
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
-use crate::limits;
 use crate::scope::{self, ItemRef};
-use cachet_core::ir::{Impl, ImplId, Interface, Local, Pure, PureId, Ty};
-use cachet_source::{Diagnostic, codes};
-use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, LawScope, Member};
+use crate::{laws, limits, numbers};
+use cachet_core::ir::{Impl, ImplId, Interface, Local, Op, Pure, PureId, Ty, TypeParam, TypeParamInfo, Word};
+use cachet_source::{Diagnostic, Span, codes};
+use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, Member, MemberFn};
 
 /// How deep pure functions may apply one another.
 const MAX_CHAIN: usize = 64;
@@ -17,11 +17,12 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         Item::Interface(i) => interface(world, r, i),
         Item::Impl(i) => implementation(world, r, i),
         Item::Fn(f) => match &f.result {
+            Some(FnResult::Type(_)) if numbers::is_of_indices(f) => numbers::item(world, r),
             Some(FnResult::Type(result)) => pure(world, r, f, result),
             Some(FnResult::Outs(_)) | None => Ok(()),
         },
         Item::Synth(s) => Err(world.report(Diagnostic::not_built(s.span, "`synth const`"))),
-        Item::Proof(p) => Err(world.report(Diagnostic::not_built(p.span, "`proof`"))),
+        Item::Proof(_) => numbers::item(world, r),
         Item::Layout(l) => Err(world.report(Diagnostic::not_built(l.name.span, "layouts"))),
         Item::Instr(i) => Err(world.report(Diagnostic::not_built(i.name.span, "instructions: `instr fn`"))),
         Item::Platform(p) => Err(world.report(Diagnostic::not_built(p.name.span, "platform descriptions"))),
@@ -50,9 +51,6 @@ fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> 
                 return Err(world.report(Diagnostic::not_built(c.span, "constants of an interface besides `Value`")));
             }
             Member::Fn(f) => {
-                if let Some(b) = &f.body {
-                    return Err(world.report(Diagnostic::not_built(b.span, "default bodies in an interface")));
-                }
                 if methods.iter().any(|m| m.0 == f.name.name) {
                     return Err(world.report(Diagnostic::error(
                         codes::DUPLICATE_NAME,
@@ -65,30 +63,130 @@ fn interface(world: &mut World<'_>, r: ItemRef, i: &ast::Interface) -> Done<()> 
             Member::Law(_) => {}
         }
     }
+    let mut made = Interface { name: i.name.name.clone(), methods, laws: Vec::new() };
     for m in &i.members {
         if let Member::Law(l) = m {
-            law(world, l, &methods, &i.name.name)?;
+            let law = laws::read(world, l, &made)?;
+            if let Some(r) = &l.reason {
+                let d = Diagnostic::error(codes::LAW, r.span, "an interface wants laws; an implementation has reasons");
+                return Err(world.report(d));
+            }
+            made.laws.push(law);
         }
     }
     let id = world.module.program.interfaces.len() as u32;
-    world.module.program.interfaces.push(Interface { name: i.name.name.clone(), methods });
+    world.module.program.interfaces.push(made);
+    for m in &i.members {
+        if let Member::Fn(f) = m
+            && let Some(b) = &f.body
+        {
+            default_body(world, r, id, f, b)?;
+        }
+    }
     world.interfaces.insert(r, id);
     Ok(())
 }
 
-/// A law names an operation of its interface, or the interface as a whole. Laws are used by regrouping only, which is
-/// refused, so that nothing rests on them.
-fn law(world: &mut World<'_>, l: &ast::Law, methods: &[(String, u32)], interface: &str) -> Done<()> {
-    if let Some(op) = &l.operation
-        && !methods.iter().any(|m| m.0 == op.name)
+/// A default body, which has to make sense for every implementation.
+fn default_body(world: &mut World<'_>, r: ItemRef, interface: u32, f: &MemberFn, b: &Block) -> Done<()> {
+    let mut body = Body::new(r.unit);
+    let any = TypeParam(0);
+    body.type_params
+        .push(TypeParamInfo { name: world.module.program.interfaces[interface as usize].name.clone(), interface });
+    body.own = Some(any);
+    let mut params = Vec::new();
+    for p in &f.params {
+        let l = body.add_local(&p.name.name, Ty::Abstract(any), false);
+        body.bind(&p.name, Meaning::Local(l));
+        params.push(l);
+    }
+    let name = f.name.name.clone();
+    let Some(value) = b.to_expr() else {
+        let message = format!("`{name}` has to end in a value");
+        return Err(world.report(Diagnostic::error(codes::SYNTAX, b.span, message)));
+    };
+    let word = world.word_of(&mut body, &value, &Ty::Abstract(any))?.into_word();
+    let pure = Pure { name: name.clone(), params, result: Ty::Abstract(any), body: word, locals: body.locals };
+    world.defaults.insert((interface, name), pure);
+    Ok(())
+}
+
+/// The operations of an implementation in the interface's order: its own, then the defaults of the others, each of which
+/// may apply what is defined before it.
+fn methods(
+    world: &mut World<'_>,
+    r: ItemRef,
+    i: &ast::Impl,
+    interface: u32,
+    (name, value): (&str, &Ty),
+) -> Done<Vec<PureId>> {
+    let wanted = world.module.program.interfaces[interface as usize].clone();
+    let mut made: Vec<Option<PureId>> = vec![None; wanted.methods.len()];
+    for (at, (method, arity)) in wanted.methods.iter().enumerate() {
+        let found = i.members.iter().find_map(|m| match m {
+            Member::Fn(f) if f.name.name == *method => Some(f),
+            _ => None,
+        });
+        let Some(f) = found else { continue };
+        if f.params.len() as u32 != *arity {
+            let message = format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len());
+            return Err(world.report(Diagnostic::error(codes::ARITY, f.span, message)));
+        }
+        let Some(b) = &f.body else {
+            return Err(world.report(Diagnostic::error(codes::BINDING, f.span, format!("`{method}` has no body"))));
+        };
+        let params: Vec<(&Ident, Ty)> = f.params.iter().map(|p| (&p.name, value.clone())).collect();
+        made[at] = Some(word_function(world, Body::new(r.unit), &format!("{name}.{method}"), params, value, b)?);
+    }
+    for (at, (method, _)) in wanted.methods.iter().enumerate().filter(|(at, _)| made[*at].is_none()).collect::<Vec<_>>()
     {
-        let d = scope::unknown(op, &format!("operation of {interface}"), methods.iter().map(|m| m.0.as_str()));
-        return Err(world.report(d));
+        let Some(default) = world.defaults.get(&(interface, method.clone())).cloned() else {
+            let message = format!("`{name}` does not define `{method}` of {}", wanted.name);
+            return Err(world.report(Diagnostic::error(codes::BINDING, i.target.span, message)));
+        };
+        let body = match bound(&default.body, &made) {
+            Ok(body) => body,
+            Err(m) => {
+                let other = wanted.methods.get(m as usize).map_or("?", |m| m.0.as_str());
+                let message =
+                    format!("`{name}` takes the default of `{method}`, which applies `{other}`, which comes later");
+                let d = Diagnostic::error(codes::BINDING, i.target.span, message);
+                return Err(world.report(d.help(format!("define `{other}`, or `{method}` itself"))));
+            }
+        };
+        let mut locals = default.locals;
+        locals.iter_mut().filter(|l| matches!(l.ty, Ty::Abstract(_))).for_each(|l| l.ty = value.clone());
+        let pure =
+            Pure { name: format!("{name}.{method}"), params: default.params, result: value.clone(), body, locals };
+        made[at] = Some(add_pure(world, pure, i.target.span)?);
     }
-    match l.scope {
-        LawScope::Reals => Ok(()),
-        LawScope::Exactly => Err(world.report(Diagnostic::not_built(l.span, "laws that hold `exactly`"))),
-    }
+    made.into_iter().map(|id| id.ok_or(Reported)).collect()
+}
+
+/// A default body with the operations of one implementation; one that is not there yet is named.
+fn bound(word: &Word, made: &[Option<PureId>]) -> Result<Word, u32> {
+    let all = |ws: &[Word]| ws.iter().map(|w| bound(w, made)).collect::<Result<Vec<_>, _>>();
+    let one = |w: &Word| bound(w, made).map(Box::new);
+    Ok(match word {
+        Word::Op { op: Op::Method(_, m), arith: _, args } => match made.get(*m as usize).copied().flatten() {
+            Some(f) => Word::Apply(f, all(args)?),
+            None => return Err(*m),
+        },
+        Word::Op { op, arith, args } => Word::Op { op: *op, arith: *arith, args: all(args)? },
+        Word::Apply(f, args) => Word::Apply(*f, all(args)?),
+        Word::Tuple(parts) => Word::Tuple(all(parts)?),
+        Word::Part(w, n) => Word::Part(one(w)?, *n),
+        Word::Let(l, a, b) => Word::Let(*l, one(a)?, one(b)?),
+        // A default body has neither indices nor arrays.
+        Word::Lit(_)
+        | Word::Local(..)
+        | Word::Index(..)
+        | Word::Load(_)
+        | Word::If(..)
+        | Word::Fold(_)
+        | Word::Reduce(_)
+        | Word::Differing(..) => word.clone(),
+    })
 }
 
 fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> {
@@ -132,37 +230,9 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
     };
     let value = world.word_type(&body, &ty)?;
     let wanted = world.module.program.interfaces[interface as usize].clone();
-    let mut methods = Vec::new();
-    for (method, arity) in &wanted.methods {
-        let found = i.members.iter().find_map(|m| match m {
-            Member::Fn(f) if f.name.name == *method => Some(f),
-            _ => None,
-        });
-        let Some(f) = found else {
-            let d = Diagnostic::error(
-                codes::BINDING,
-                i.target.span,
-                format!("`{name}` does not define `{method}` of {}", wanted.name),
-            );
-            return Err(world.report(d));
-        };
-        if f.params.len() as u32 != *arity {
-            let d = Diagnostic::error(
-                codes::ARITY,
-                f.span,
-                format!("`{method}` of {} takes {arity} operands, not {}", wanted.name, f.params.len()),
-            );
-            return Err(world.report(d));
-        }
-        let Some(b) = &f.body else {
-            return Err(world.report(Diagnostic::error(codes::BINDING, f.span, format!("`{method}` has no body"))));
-        };
-        let params: Vec<(&Ident, Ty)> = f.params.iter().map(|p| (&p.name, value.clone())).collect();
-        methods.push(word_function(world, Body::new(r.unit), &format!("{name}.{method}"), params, &value, b)?);
-    }
+    let methods = methods(world, r, i, interface, (&name, &value))?;
     for m in &i.members {
         match m {
-            Member::Law(l) => law(world, l, &wanted.methods, &wanted.name)?,
             Member::Fn(f) if !wanted.methods.iter().any(|m| m.0 == f.name.name) => {
                 let d = scope::unknown(
                     &f.name,
@@ -171,16 +241,24 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
                 );
                 return Err(world.report(d));
             }
-            Member::Fn(_) | Member::Const(_) => {}
+            Member::Fn(_) | Member::Const(_) | Member::Law(_) => {}
         }
     }
+    let laws = laws::stated(world, i, &wanted, &name)?;
     let id = ImplId(world.module.program.impls.len() as u32);
-    world.module.program.impls.push(Impl { name: name.clone(), interface, value, methods });
+    world.module.program.impls.push(Impl { name: name.clone(), interface, value, methods, laws });
     world.impls.push((r.unit, name, id));
     Ok(())
 }
 
 impl World<'_> {
+    /// In a default body of an interface that has this operation: what it belongs to.
+    pub(crate) fn own_operation(&self, body: &Body, name: &str) -> Option<TypeParam> {
+        let p = body.own?;
+        let interface = body.type_params[p.index()].interface as usize;
+        self.module.program.interfaces[interface].methods.iter().any(|m| m.0 == name).then_some(p)
+    }
+
     /// A pure function that a value applies: it is elaborated at its first use, so that the order in a file is free.
     pub(crate) fn pure_function(&mut self, r: ItemRef, used: &Ident) -> Done<Option<PureId>> {
         if self.refused.contains(&r) {
@@ -189,25 +267,36 @@ impl World<'_> {
         let loaded = self.loaded;
         let Item::Fn(f) = &loaded.units[r.unit].ast.items[r.item] else { return Ok(None) };
         let Some(FnResult::Type(_)) = &f.result else { return Ok(None) };
+        if numbers::is_of_indices(f) {
+            let message = format!("`{}` gives an index, and a value is wanted here", f.name.name);
+            let d = Diagnostic::error(codes::TYPE_MISMATCH, used.span, message);
+            return Err(self.report(d.help(format!("turn it into one: `({} ..) as f32`", f.name.name))));
+        }
         if !self.pures.contains_key(&r) {
-            if let Some(at) = self.pending.iter().position(|p| *p == r) {
-                let names: Vec<String> = self.pending[at..].iter().chain([&r]).map(|p| self.pure_name(*p)).collect();
-                let message = match names.as_slice() {
-                    [only, _] => format!("{only} calls itself"),
-                    _ => format!("{} calls itself: {}", names[0], names.join(" calls ")),
-                };
-                return Err(self.report(Diagnostic::error(codes::RECURSION, used.span, message)));
-            }
-            if self.pending.len() >= MAX_CHAIN {
-                let message = format!("pure functions apply one another more than {MAX_CHAIN} deep");
-                return Err(self.report(Diagnostic::error(codes::LIMIT, used.span, message)));
-            }
+            self.not_circular(r, used, MAX_CHAIN)?;
             if let Err(reported) = item(self, r) {
                 self.refused.insert(r);
                 return Err(reported);
             }
         }
         Ok(self.pures.get(&r).copied())
+    }
+
+    /// Refuses a function that applies itself, and chains of applications that are too long.
+    pub(crate) fn not_circular(&mut self, r: ItemRef, used: &Ident, most: usize) -> Done<()> {
+        if let Some(at) = self.pending.iter().position(|p| *p == r) {
+            let names: Vec<String> = self.pending[at..].iter().chain([&r]).map(|p| self.pure_name(*p)).collect();
+            let message = match names.as_slice() {
+                [only, _] => format!("{only} calls itself"),
+                _ => format!("{} calls itself: {}", names[0], names.join(" calls ")),
+            };
+            return Err(self.report(Diagnostic::error(codes::RECURSION, used.span, message)));
+        }
+        if self.pending.len() >= most {
+            let message = format!("pure functions apply one another more than {most} deep");
+            return Err(self.report(Diagnostic::error(codes::LIMIT, used.span, message)));
+        }
+        Ok(())
     }
 
     fn pure_name(&self, r: ItemRef) -> String {
@@ -238,6 +327,9 @@ fn pure_now(world: &mut World<'_>, r: ItemRef, f: &ast::FnItem, result: &ast::Ty
         if p.mode.is_some() {
             let d = Diagnostic::error(codes::MODE, p.span, "a function with a value takes words, not arrays");
             return Err(world.report(d));
+        }
+        if p.ty.ty.as_path().is_some_and(|t| t.text() == "Nat") {
+            return Err(world.report(Diagnostic::not_built(p.span, "indices as parameters of functions of words")));
         }
         params.push((&p.name, world.word_type(&body, &p.ty.ty)?));
     }
@@ -277,10 +369,15 @@ fn word_function(
         body: tree.into_word(),
         locals: body.locals,
     };
+    add_pure(world, pure, block.span)
+}
+
+/// Adds a pure function that is not too large.
+fn add_pure(world: &mut World<'_>, pure: Pure, span: Span) -> Done<PureId> {
     let extent = limits::word(&pure.body, &world.extents);
     if let Some(excess) = extent.excess() {
-        let message = format!("`{name}` {excess} once what it applies is written out");
-        return Err(world.report(Diagnostic::error(codes::LIMIT, block.span, message)));
+        let message = format!("`{}` {excess} once what it applies is written out", pure.name);
+        return Err(world.report(Diagnostic::error(codes::LIMIT, span, message)));
     }
     world.extents.push(extent);
     world.module.program.pures.push(pure);

@@ -3,10 +3,11 @@
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope;
 use cachet_core::instance::bind_ty;
-use cachet_core::ir::{At, Binding, Call, Fun, Ix, Role, StmtKind, View};
+use cachet_core::ir::{At, Binding, Call, Fun, Ix, Role, StmtKind, Var, View};
 use cachet_core::rewrite::Subst;
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{Expr, ExprKind, Ident, Index, Targ, TargItem, TypeArg};
+use std::collections::BTreeMap;
 
 impl World<'_> {
     /// `f @(S = ..) a b c`.
@@ -20,7 +21,8 @@ impl World<'_> {
     ) -> Done<StmtKind> {
         let fun = self.callee(body, name)?;
         let callee = self.module.program.funs[fun.index()].clone();
-        let types = self.bindings(body, name, &callee, targs)?;
+        let (given, targs) = self.given_sizes(body, &callee, targs)?;
+        let types = self.bindings(body, name, &callee, &targs)?;
         if args.len() != callee.params.len() {
             let n = callee.params.len();
             let message = format!(
@@ -41,8 +43,45 @@ impl World<'_> {
         for (i, a) in args.iter().enumerate() {
             views.push(self.lend(body, name, &callee, i, &types, a)?);
         }
-        let sizes = self.sizes_of(body, name, &callee, &views, span)?;
+        let sizes = self.sizes_of(body, name, &callee, (&views, &given), span)?;
         Ok(StmtKind::Call(Box::new(Call { fun, types, sizes, args: views })))
+    }
+
+    /// The sizes that `@(n = 8)` gives, and what else stands there.
+    fn given_sizes(&mut self, body: &Body, callee: &Fun, targs: &[Targ]) -> Done<(BTreeMap<Var, Ix>, Vec<Targ>)> {
+        let mut given = BTreeMap::new();
+        let mut rest = targs.to_vec();
+        for targ in &mut rest {
+            for item in std::mem::take(&mut targ.items) {
+                let size = match &item {
+                    TargItem::Bind { name, .. } => {
+                        callee.sizes.iter().find(|s| callee.vars[s.index()].name == name.name).copied()
+                    }
+                    TargItem::Path(_) | TargItem::Value(_) => None,
+                };
+                let (Some(size), TargItem::Bind { name, value, span }) = (size, &item) else {
+                    targ.items.push(item);
+                    continue;
+                };
+                let value = match value {
+                    TypeArg::Size(e) => e.clone(),
+                    TypeArg::Type(t) => match t.as_path().and_then(|p| p.as_ident()) {
+                        Some(n) => Expr::new(ExprKind::Name(n.clone()), t.span),
+                        None => {
+                            let message = format!("`{}` is a size, and this is none", name.name);
+                            return Err(self.report(Diagnostic::error(codes::BINDING, t.span, message)));
+                        }
+                    },
+                };
+                let ix = self.ix(body, &value)?;
+                if given.insert(size, ix).is_some() {
+                    let message = format!("`{}` is bound twice", name.name);
+                    return Err(self.report(Diagnostic::error(codes::BINDING, *span, message)));
+                }
+            }
+        }
+        rest.retain(|t| !t.items.is_empty());
+        Ok((given, rest))
     }
 
     fn callee(&mut self, body: &Body, name: &Ident) -> Done<cachet_core::ir::FunId> {
@@ -172,7 +211,14 @@ impl World<'_> {
             let d = Diagnostic::error(codes::TYPE_MISMATCH, a.span, format!("{place} is an array, and this is not"));
             return Err(self.report(d.help("arrays are lent by name; a value is stored to one first")));
         };
-        let buffer = self.buffer(body, name)?;
+        let window = match body.find(&name.name) {
+            Some(Meaning::Window(b, axes)) => Some((*b, axes.clone())),
+            _ => None,
+        };
+        let buffer = match &window {
+            Some((b, _)) => *b,
+            None => self.buffer(body, name)?,
+        };
         let info = body.buffers[buffer.index()].clone();
         if param.role != Role::Reads && info.role == Role::Reads {
             let message = format!("`{}` is `reads`, and {place} is written", name.name);
@@ -195,12 +241,22 @@ impl World<'_> {
             );
             return Err(self.report(Diagnostic::error(codes::ARITY, a.span, message)));
         }
-        let axes = indices.map(|i| self.window(body, name, i, info.extents.len(), a.span)).transpose()?;
+        let axes = match window {
+            Some((_, axes)) => Some(self.part_of_window(body, name, axes, indices, a.span)?),
+            None => indices.map(|i| self.window(body, name, i, info.extents.len(), a.span)).transpose()?,
+        };
         Ok(View { buffer, axes, span: At(a.span) })
     }
 
     /// `[lo ..+ n, i ..+ 1]`: a start and a length per axis.
-    fn window(&mut self, body: &Body, name: &Ident, indices: &[Index], rank: usize, span: Span) -> Done<Vec<(Ix, Ix)>> {
+    pub(crate) fn window(
+        &mut self,
+        body: &Body,
+        name: &Ident,
+        indices: &[Index],
+        rank: usize,
+        span: Span,
+    ) -> Done<Vec<(Ix, Ix)>> {
         if indices.len() != rank {
             let message = format!("`{}` takes {rank} subscripts, and {} are given", name.name, indices.len());
             return Err(self.report(Diagnostic::error(codes::ARITY, span, message)));
@@ -219,9 +275,17 @@ impl World<'_> {
         Ok(axes)
     }
 
-    /// The callee's sizes in the caller's terms: each from the first axis whose extent it is. Extents that are numbers
+    /// The callee's sizes in the caller's terms: those that are given, and each other from the first axis whose extent it
+    /// is. Extents that are numbers
     /// on both sides are compared here; that the others agree is proved.
-    fn sizes_of(&mut self, body: &Body, name: &Ident, callee: &Fun, views: &[View], span: Span) -> Done<Vec<Ix>> {
+    fn sizes_of(
+        &mut self,
+        body: &Body,
+        name: &Ident,
+        callee: &Fun,
+        (views, named): (&[View], &BTreeMap<Var, Ix>),
+        span: Span,
+    ) -> Done<Vec<Ix>> {
         let given: Vec<Vec<Ix>> = views
             .iter()
             .map(|v| match &v.axes {
@@ -235,9 +299,11 @@ impl World<'_> {
             let found = callee.params.iter().zip(&given).find_map(|(p, extents)| {
                 callee.buffers[p.index()].extents.iter().zip(extents).find(|(e, _)| **e == Ix::Var(*s)).map(|(_, g)| g)
             });
-            let Some(ix) = found else {
+            let Some(ix) = named.get(s).or(found) else {
                 let message = format!("the size `{}` of `{}` cannot be found", callee.vars[s.index()].name, name.name);
-                return Err(self.report(Diagnostic::error(codes::SIZE, span, message)));
+                let d = Diagnostic::error(codes::SIZE, span, message);
+                let example = &callee.vars[s.index()].name;
+                return Err(self.report(d.help(format!("say what it is: `{} @({example} = 8)`", name.name))));
             };
             subst.vars.insert(*s, ix.clone());
             sizes.push(ix.clone());

@@ -1,12 +1,16 @@
 //! Constants: sizes and words, in any order, each evaluated once.
 
 use crate::elaborate::{Body, Done, Reported, World};
+use crate::numbers::Numbers;
 use crate::scope::ItemRef;
 use crate::tree::Tree;
 use cachet_core::interpret::scalar;
 use cachet_core::ir::{Elem, Ix, Lit, Op, Prim, Ty};
+use cachet_core::number::Fault;
 use cachet_source::{Diagnostic, codes};
-use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Index, Item};
+use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Index, Item, StmtKind};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The value of a constant and, before it, of those it uses.
 pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -54,25 +58,55 @@ fn known(world: &World<'_>, r: ItemRef) -> bool {
     world.consts.contains_key(&r) || world.words.contains_key(&r)
 }
 
-/// The constants that a value names.
+/// The constants that a value names, also through the functions of indices that it applies.
 fn uses(world: &World<'_>, r: ItemRef, value: &Expr) -> Vec<ItemRef> {
+    let mut seen = BTreeSet::new();
+    let mut out = Vec::new();
+    let mut values: Vec<(usize, Cow<'_, Expr>)> = vec![(r.unit, Cow::Borrowed(value))];
+    while let Some((unit, value)) = values.pop() {
+        for name in names(&value) {
+            let Some(found) = world.scope.find(unit, &name) else { continue };
+            if constant(world, found).is_some() {
+                out.push(found);
+            } else if let Some(f) = world.index_function_named(unit, &name)
+                && seen.insert(f)
+                && let Item::Fn(item) = &world.loaded.units[f.unit].ast.items[f.item]
+                && let Some(body) = item.body.to_expr()
+            {
+                values.push((f.unit, Cow::Owned(body)));
+            }
+        }
+    }
+    out
+}
+
+/// The names in a value.
+fn names(value: &Expr) -> Vec<String> {
     let (mut out, mut open) = (Vec::new(), vec![value]);
     while let Some(e) = open.pop() {
         match &e.kind {
-            ExprKind::Name(n) => {
-                out.extend(world.scope.find(r.unit, &n.name).filter(|u| constant(world, *u).is_some()));
-            }
+            ExprKind::Name(n) => out.push(n.name.clone()),
             ExprKind::Field { base, .. } => open.push(base),
             ExprKind::Unary { operand, .. } => open.push(operand),
             ExprKind::Cast { value, .. } => open.push(value),
             ExprKind::Binary { lhs, rhs, .. } => open.extend([&**lhs, &**rhs]),
             ExprKind::If { cond, then, els } => open.extend([&**cond, &**then, &**els]),
-            ExprKind::Apply { head: _, targs: _, args } => open.extend(args),
+            ExprKind::Apply { head, targs: _, args } => {
+                open.push(head);
+                open.extend(args);
+            }
             ExprKind::Index { base, indices } => {
                 open.push(base);
                 open.extend(indices.iter().filter_map(|i| match i {
                     Index::At(e) => Some(e),
                     Index::Window { .. } | Index::Subst { .. } | Index::RankSubst { .. } => None,
+                }));
+            }
+            ExprKind::Block { stmts, value } => {
+                open.push(value);
+                open.extend(stmts.iter().filter_map(|s| match &s.kind {
+                    StmtKind::Let { value, .. } => Some(value),
+                    _ => None,
                 }));
             }
             _ => {}
@@ -88,17 +122,9 @@ fn evaluate(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<()> {
         None => world.is_index(&body, &c.value),
     };
     if nat {
-        return match world.ix(&body, &c.value)? {
-            Ix::Lit(n) if n >= 0 => {
-                world.consts.insert(r, n);
-                Ok(())
-            }
-            _ => Err(world.report(Diagnostic::error(
-                codes::SIZE,
-                c.value.span,
-                "a constant of type Nat is a number, at least 0",
-            ))),
-        };
+        let n = number(world, r, c)?;
+        world.consts.insert(r, n);
+        return Ok(());
     }
     let tree = match &c.ty {
         Some(t) => {
@@ -117,11 +143,41 @@ fn evaluate(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<()> {
             Err(world.report(Diagnostic::error(codes::OVERFLOW, c.value.span, message)))
         }
         Err(Unfolded::More) => {
-            let d =
-                Diagnostic::not_built(c.value.span, "a constant that is computed by more than `+ - * /` on literals");
+            let d = Diagnostic::not_built(
+                c.value.span,
+                "a constant that is not computed by the operations of element types on literals, or has no value",
+            );
             Err(world.report(d))
         }
     }
+}
+
+/// The value of a constant that is a whole number.
+fn number(world: &mut World<'_>, r: ItemRef, c: &ast::Const) -> Done<i64> {
+    let mut numbers = Numbers::of_constants(r.unit);
+    let value = world.num(&mut numbers, &c.value)?.value(&[]);
+    let d = match value {
+        Ok(n) if n < 0 => {
+            let message = format!("`{}` is {n}, and a constant of type Nat is at least 0", c.name.name);
+            let d = Diagnostic::error(codes::SIZE, c.value.span, message);
+            d.help(format!("a negative word has an element type: `const {}: i64 = ..`", c.name.name))
+        }
+        Ok(n) => match i64::try_from(n) {
+            Ok(n) => return Ok(n),
+            Err(_) => {
+                let message = format!("`{}` is {n}, and a constant is below 2^63", c.name.name);
+                Diagnostic::error(codes::LIMIT, c.value.span, message)
+            }
+        },
+        Err(Fault::Overflow) => {
+            let message = format!("`{}` has no value: {}", c.name.name, Fault::Overflow);
+            Diagnostic::error(codes::OVERFLOW, c.value.span, message)
+        }
+        Err(fault @ Fault::Divisor(_)) => {
+            Diagnostic::error(codes::SIZE, c.value.span, format!("`{}` has no value: {fault}", c.name.name))
+        }
+    };
+    Err(world.report(d))
 }
 
 /// Why a constant has no value.
@@ -136,51 +192,55 @@ enum Unfolded {
 fn folded(tree: &Tree) -> Result<Lit, Unfolded> {
     let (prim, args) = match tree {
         Tree::Lit(lit) => return Ok(*lit),
-        Tree::Op(Op::Prim(prim), args) => (prim, args.iter().map(folded).collect::<Result<Vec<_>, _>>()?),
+        Tree::Index(Ix::Lit(n), elem) => return fitting(*elem, i128::from(*n)),
+        Tree::Op(Op::Prim(prim), args) => (*prim, args.iter().map(folded).collect::<Result<Vec<_>, _>>()?),
         _ => return Err(Unfolded::More),
     };
-    let elem = args.first().ok_or(Unfolded::More)?.elem;
-    if elem.is_integer() { integer(*prim, elem, &args) } else { float(*prim, elem, &args).ok_or(Unfolded::More) }
+    // Of a choice, the two sides have the type.
+    let elem = args.get(usize::from(prim == Prim::Select)).ok_or(Unfolded::More)?.elem;
+    if elem.is_integer()
+        && let Some(value) = integer(prim, elem, &args)
+    {
+        return value;
+    }
+    let result = match prim {
+        Prim::Cast(to) | Prim::WrappingCast(to) | Prim::SaturatingCast(to) | Prim::FromBits(to) => to,
+        Prim::Eq | Prim::Lt | Prim::Le => Elem::Bool,
+        Prim::ToBits => return Err(Unfolded::More),
+        _ => elem,
+    };
+    let bits: Vec<u64> = args.iter().map(|l| l.bits).collect();
+    let value = scalar::primitive(prim, elem, &bits, false).map_err(|_| Unfolded::More)?;
+    // A NaN has no literal of its own.
+    if scalar::is_nan(result, value) { Err(Unfolded::More) } else { Ok(Lit { elem: result, bits: value }) }
 }
 
-fn integer(prim: Prim, elem: Elem, args: &[Lit]) -> Result<Lit, Unfolded> {
-    let all: Vec<i128> = args.iter().map(|l| scalar::to_int(elem, l.bits)).collect();
-    let value = match (prim, all.as_slice()) {
-        (Prim::Add, [a, b]) => a + b,
-        (Prim::Sub, [a, b]) => a - b,
-        (Prim::Mul, [a, b]) => a.checked_mul(*b).ok_or(Unfolded::Beyond(elem))?,
-        (Prim::Neg, [a]) => -a,
-        (Prim::Div, [a, b]) if *b > 0 => a.div_euclid(*b),
-        (Prim::Rem, [a, b]) if *b > 0 => a.rem_euclid(*b),
-        _ => return Err(Unfolded::More),
-    };
+/// A whole number as a literal of a type.
+fn fitting(elem: Elem, value: i128) -> Result<Lit, Unfolded> {
     match scalar::from_int(elem, value) {
         Ok(bits) if value <= i128::from(i64::MAX) => Ok(Lit { elem, bits }),
         Ok(_) | Err(_) => Err(Unfolded::Beyond(elem)),
     }
 }
 
-fn float(prim: Prim, elem: Elem, args: &[Lit]) -> Option<Lit> {
-    let all: Vec<f64> = match elem {
-        Elem::F64 => args.iter().map(|l| f64::from_bits(l.bits)).collect(),
-        // Through f64: it holds products of two f32 exactly, and twice the digits that sums and quotients of two f32
-        // need for the second rounding to be harmless.
-        Elem::F32 => args.iter().map(|l| f64::from(f32::from_bits(l.bits as u32))).collect(),
-        _ => return None,
-    };
+/// The operations of integers that have to fit their type; `None` for the others.
+fn integer(prim: Prim, elem: Elem, args: &[Lit]) -> Option<Result<Lit, Unfolded>> {
+    let all: Vec<i128> = args.iter().map(|l| scalar::to_int(elem, l.bits)).collect();
     let value = match (prim, all.as_slice()) {
         (Prim::Add, [a, b]) => a + b,
         (Prim::Sub, [a, b]) => a - b,
-        (Prim::Mul, [a, b]) => a * b,
-        (Prim::Div, [a, b]) => a / b,
+        (Prim::Mul, [a, b]) => match a.checked_mul(*b) {
+            Some(n) => n,
+            None => return Some(Err(Unfolded::Beyond(elem))),
+        },
+        (Prim::Neg, [a]) => -a,
+        (Prim::Div, [a, b]) if *b > 0 => a.div_euclid(*b),
+        (Prim::Rem, [a, b]) if *b > 0 => a.rem_euclid(*b),
+        (Prim::Div | Prim::Rem, _) => return Some(Err(Unfolded::More)),
+        (Prim::Cast(to), [a]) if to.is_integer() => return Some(fitting(to, *a)),
         _ => return None,
     };
-    // A NaN has no literal of its own.
-    match elem {
-        _ if value.is_nan() => None,
-        Elem::F32 => Some(Lit { elem, bits: u64::from((value as f32).to_bits()) }),
-        _ => Some(Lit { elem, bits: value.to_bits() }),
-    }
+    Some(fitting(elem, value))
 }
 
 impl World<'_> {

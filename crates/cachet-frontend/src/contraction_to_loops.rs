@@ -12,7 +12,9 @@
 
 use cachet_core::equations::{Combine, Contraction, Equation, Expr, Sum, Target};
 use cachet_core::instance::unfold;
-use cachet_core::ir::{Access, Block, Fold, Fun, Guard, Ix, LocalInfo, Op, Program, PureId, Stmt, StmtKind, Var, Word};
+use cachet_core::ir::{
+    Access, Block, Fold, Fun, Guard, Ix, Local, LocalInfo, Op, Program, PureId, Stmt, StmtKind, Var, Word,
+};
 use cachet_core::rewrite::Subst;
 use std::collections::BTreeSet;
 
@@ -38,8 +40,16 @@ pub(crate) fn nest(program: &Program, c: &Contraction) -> Fun {
         first += sums(&e.value);
         before
     });
-    let mut lower =
-        Lower { program, c, fun, firsts: firsts.collect(), totals: 0, used: BTreeSet::new(), around: Vec::new() };
+    let mut lower = Lower {
+        program,
+        c,
+        fun,
+        firsts: firsts.collect(),
+        totals: 0,
+        used: BTreeSet::new(),
+        around: Vec::new(),
+        lets: Vec::new(),
+    };
     let mut body = Vec::new();
     for (n, e) in c.equations.iter().enumerate() {
         if let Target::Output(buffer) = e.target {
@@ -63,15 +73,17 @@ struct Lower<'a> {
     used: BTreeSet<Var>,
     /// The loops around what is made.
     around: Vec<Var>,
+    /// The `let`s around what is made: the equation's local, and the nest's.
+    lets: Vec<(Local, Local)>,
 }
 
 /// How many sums a value has.
 fn sums(e: &Expr) -> u32 {
     match e {
-        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) => 0,
+        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) | Expr::Local(_) => 0,
         Expr::Op(_, _, args) | Expr::Apply(_, args) | Expr::Tuple(args) => args.iter().map(sums).sum(),
         Expr::Part(w, _) => sums(w),
-        Expr::If(_, a, b) => sums(a) + sums(b),
+        Expr::Let(_, a, b) | Expr::If(_, a, b) => sums(a) + sums(b),
         Expr::Sum(s) => 1 + sums(&s.body),
     }
 }
@@ -111,6 +123,22 @@ impl Lower<'_> {
                 Word::If(Box::new(subst.guard(g)), Box::new(self.word(a, subst)), Box::new(self.word(b, subst)))
             }
             Expr::Sum(s) => self.sum(s, subst),
+            Expr::Let(l, a, b) => {
+                let value = self.word(a, subst);
+                // Each use of an intermediate has locals of its own.
+                let info = self.c.locals[l.index()].clone();
+                let name = self.free_name(&info.name);
+                let local = self.fun.add_local(LocalInfo { name, ..info });
+                self.lets.push((*l, local));
+                let rest = self.word(b, subst);
+                self.lets.pop();
+                Word::Let(local, Box::new(value), Box::new(rest))
+            }
+            Expr::Local(l) => match self.lets.iter().rev().find(|(own, _)| own == l) {
+                Some((_, local)) => Word::Local(*local, vec![]),
+                // Elaboration binds a local before it uses it.
+                None => Word::Tuple(vec![]),
+            },
             Expr::Value(n, at) => {
                 let Some(equation) = self.c.equations.get(*n as usize) else { return Word::Tuple(vec![]) };
                 let mut inner = Subst::default();
@@ -180,10 +208,12 @@ impl Lower<'_> {
         }
     }
 
-    /// The name, or the first of `k_2`, `k_3`, .. that neither a loop around, nor a size, nor an array has.
+    /// The name, or the first of `k_2`, `k_3`, .. that neither a loop or `let` around, nor a size, nor an
+    /// array has.
     fn free_name(&self, wanted: &str) -> String {
         let vars = self.around.iter().chain(&self.fun.sizes).map(|v| self.fun.vars[v.index()].name.as_str());
-        let taken: BTreeSet<&str> = vars.chain(self.fun.buffers.iter().map(|b| b.name.as_str())).collect();
+        let lets = self.lets.iter().map(|(_, l)| self.fun.locals[l.index()].name.as_str());
+        let taken: BTreeSet<&str> = vars.chain(lets).chain(self.fun.buffers.iter().map(|b| b.name.as_str())).collect();
         let others = (2u64..).map(|n| format!("{wanted}_{n}"));
         std::iter::once(wanted.to_string()).chain(others).find(|n| !taken.contains(n.as_str())).unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use crate::contraction_to_loops;
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::limits;
 use crate::scope::ItemRef;
-use cachet_core::equations::{Contraction, Equation, Target};
+use cachet_core::equations::{Contraction, Equation, Expr, Target};
 use cachet_core::ir::{At, Buffer, Domain, FunId, Ix, Role, Var, VarKind};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Span, codes};
@@ -89,6 +89,7 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
             return Err(world.report(d));
         }
     }
+    warn_unused(world, &equations);
     Ok(Contraction {
         name: c.name.name.clone(),
         type_params: body.type_params,
@@ -98,9 +99,46 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
         requires: clauses.requires,
         equations,
         vars: body.vars,
+        locals: body.locals,
         buffers: body.buffers,
         span: At(c.name.span),
     })
+}
+
+/// An intermediate that no equation uses has no effect.
+fn warn_unused(world: &mut World<'_>, equations: &[Equation]) {
+    let mut used = vec![false; equations.len()];
+    for e in equations {
+        mark_used(&e.value, &mut used);
+    }
+    for (e, _) in equations.iter().zip(used).filter(|(_, used)| !used) {
+        if let Target::Intermediate(name) = &e.target {
+            let message = format!("nothing uses `{name}`, so it is never computed");
+            let d = Diagnostic::new(cachet_source::Kind::Warning, codes::UNUSED, message);
+            world.report(d.at(e.span.0, ""));
+        }
+    }
+}
+
+fn mark_used(e: &Expr, used: &mut [bool]) {
+    match e {
+        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Local(_) => {}
+        Expr::Value(n, _) => {
+            if let Some(slot) = used.get_mut(*n as usize) {
+                *slot = true;
+            }
+        }
+        Expr::Op(_, _, args) | Expr::Apply(_, args) | Expr::Tuple(args) => args.iter().for_each(|a| mark_used(a, used)),
+        Expr::Part(w, _) => mark_used(w, used),
+        Expr::Let(_, a, b) | Expr::If(_, a, b) => {
+            mark_used(a, used);
+            mark_used(b, used);
+        }
+        Expr::Sum(s) => {
+            mark_used(&s.zero, used);
+            mark_used(&s.body, used);
+        }
+    }
 }
 
 fn equation(

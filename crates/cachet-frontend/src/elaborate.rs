@@ -6,18 +6,18 @@ mod index;
 mod literal;
 mod sums;
 
-pub(crate) use expr::ELEMS;
+pub(crate) use expr::{ELEMS, is_platform};
 
 use crate::imports::Loaded;
 use crate::limits::Extent;
 use crate::scope::{ItemRef, Scope};
 use crate::{algebra, assemble, constants, contractions, functions, records, schedules, steps};
 use cachet_core::ir::{
-    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, PureId, Ty, TypeParam, TypeParamInfo, Var,
-    VarInfo, VarKind,
+    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, Pure, PureId, Ty, TypeParam, TypeParamInfo,
+    Var, VarInfo, VarKind,
 };
 use cachet_core::script::Module;
-use cachet_source::{Diagnostic, Span};
+use cachet_source::{Diagnostic, Sources, Span};
 use cachet_syntax::ast::{Ident, Item};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,7 @@ pub(crate) type Done<T> = Result<T, Reported>;
 pub(crate) struct World<'a> {
     pub loaded: &'a Loaded,
     pub scope: &'a Scope,
+    pub sources: &'a Sources,
     pub out: &'a mut Vec<Diagnostic>,
     pub module: Module,
     /// Functions by item.
@@ -39,12 +40,18 @@ pub(crate) struct World<'a> {
     pub pures: BTreeMap<ItemRef, PureId>,
     /// How large each pure function is, by its id.
     pub extents: Vec<Extent>,
-    /// Pure functions and records being elaborated, each used by the one before.
+    /// Pure functions, records and functions of indices being elaborated, each used by the one before.
     pub pending: Vec<ItemRef>,
     /// Records by item.
     pub records: BTreeMap<ItemRef, Ty>,
+    /// Functions of indices that were found to be such.
+    pub index_functions: std::collections::BTreeSet<ItemRef>,
+    /// How often functions of indices have been written out.
+    pub applications: u32,
     /// Interfaces by item: positions in the program.
     pub interfaces: BTreeMap<ItemRef, u32>,
+    /// Default bodies by interface and operation: for any implementation, the first type parameter.
+    pub defaults: BTreeMap<(u32, String), Pure>,
     /// Implementations by the name they are written with, per file that defines them.
     pub impls: Vec<(usize, String, ImplId)>,
     /// Sizes by item.
@@ -111,6 +118,8 @@ pub(crate) enum Meaning {
     Local(Local),
     /// A buffer.
     Buffer(Buffer),
+    /// A part of a buffer under a name of its own: per axis its start and length.
+    Window(Buffer, Vec<(Ix, Ix)>),
     /// An intermediate of a contraction: the position of its equation.
     Value(u32),
     /// A type parameter.
@@ -125,6 +134,8 @@ pub(crate) struct Body {
     pub buffers: Vec<BufferInfo>,
     pub type_params: Vec<TypeParamInfo>,
     pub sizes: Vec<Var>,
+    /// Sizes that are type parameters of kind Nat: a call may say what they are.
+    pub named_sizes: std::collections::BTreeSet<Var>,
     pub names: Vec<(String, Meaning)>,
     /// Of a contraction: where an index stands alone in a subscript, and the extent there.
     pub lone: Vec<(Var, Ix, Span)>,
@@ -138,6 +149,8 @@ pub(crate) struct Body {
     pub broken: std::collections::BTreeSet<String>,
     /// Reductions met so far.
     pub sums: u32,
+    /// In a default body of an interface: the implementation that its operations belong to, whichever it is.
+    pub own: Option<TypeParam>,
 }
 
 impl Body {
@@ -149,6 +162,7 @@ impl Body {
             buffers: vec![],
             type_params: vec![],
             sizes: vec![],
+            named_sizes: std::collections::BTreeSet::new(),
             names: vec![],
             lone: vec![],
             given: BTreeMap::new(),
@@ -156,6 +170,7 @@ impl Body {
             unreadable: BTreeMap::new(),
             broken: std::collections::BTreeSet::new(),
             sums: 0,
+            own: None,
         }
     }
 
@@ -179,10 +194,11 @@ impl Body {
 }
 
 /// Elaborates every item of every file.
-pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) -> Module {
+pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Module {
     let mut world = World {
         loaded,
         scope,
+        sources,
         out,
         module: Module::default(),
         funs: BTreeMap::new(),
@@ -190,7 +206,10 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, out: &mut Vec<Diagnostic>) 
         extents: Vec::new(),
         pending: Vec::new(),
         records: BTreeMap::new(),
+        index_functions: std::collections::BTreeSet::new(),
+        applications: 0,
         interfaces: BTreeMap::new(),
+        defaults: BTreeMap::new(),
         impls: Vec::new(),
         consts: BTreeMap::new(),
         words: BTreeMap::new(),

@@ -233,9 +233,9 @@ fn word_param(world: &mut World<'_>, p: &ast::Param) -> Done<()> {
     }
 }
 
-/// Every size is the whole extent of some axis, so that calls can find it.
+/// Every size is the whole extent of some axis, so that calls can find it, or a parameter that they can name.
 fn unbound_sizes(world: &mut World<'_>, body: &Body, params: &[Buffer]) -> Done<()> {
-    for s in &body.sizes {
+    for s in body.sizes.iter().filter(|s| !body.named_sizes.contains(s)) {
         let bare = |b: &Buffer| body.buffers[b.index()].extents.contains(&Ix::Var(*s));
         if !params.iter().any(bare) {
             let name = &body.vars[s.index()].name;

@@ -16,10 +16,18 @@ pub(crate) struct Clauses {
 }
 
 impl World<'_> {
-    /// `{S : Semiring}`.
+    /// `{S : Semiring, n : Nat}`.
     pub(crate) fn type_params(&mut self, body: &mut Body, params: &[cachet_syntax::ast::TypeParam]) -> Done<()> {
         for p in params {
-            if matches!(p.bound.name.as_str(), "Nat" | "Type") {
+            if p.bound.name == "Nat" {
+                self.fresh(body, &p.name)?;
+                let v = body.add_var(&p.name.name, VarKind::Size);
+                body.sizes.push(v);
+                body.named_sizes.insert(v);
+                body.bind(&p.name, Meaning::Var(v));
+                continue;
+            }
+            if p.bound.name == "Type" {
                 return Err(
                     self.report(Diagnostic::not_built(p.span, format!("type parameters of kind {}", p.bound.name)))
                 );

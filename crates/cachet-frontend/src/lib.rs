@@ -4,13 +4,13 @@
 //! | --- | --- |
 //! | files and their imports | `imports` |
 //! | which name means what | `scope` |
-//! | constants | `constants` |
+//! | constants, proofs, functions of indices | `constants`, `numbers` |
 //! | records | `records` |
-//! | interfaces, implementations, pure functions | `algebra` |
+//! | interfaces, implementations, pure functions; their laws | `algebra`, `laws` |
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
 //! | contractions to equations, and to their plain nest | `contractions`, `contraction_to_loops` |
-//! | functions by hand, and `main` | `functions`, `statements`, `calls` |
+//! | functions by hand, and `main` | `functions`, `statements`, `grids`, `calls` |
 //! | step definitions to patterns | `steps` |
 //! | schedules, schedule functions expanded | `schedules` |
 //! | how large values may become | `limits` |
@@ -29,9 +29,12 @@ mod contraction_to_loops;
 mod contractions;
 mod elaborate;
 mod functions;
+mod grids;
 mod head;
 mod imports;
+mod laws;
 mod limits;
+mod numbers;
 mod records;
 mod schedules;
 mod scope;
@@ -66,6 +69,6 @@ pub fn load(root: &str, files: &dyn Files, sources: &mut Sources) -> (Option<Mod
     let mut diagnostics = Vec::new();
     let Some(loaded) = imports::read(root, files, sources, &mut diagnostics) else { return (None, diagnostics) };
     let scope = scope::Scope::new(&loaded, &mut diagnostics);
-    let module = elaborate::module(&loaded, &scope, &mut diagnostics);
+    let module = elaborate::module(&loaded, &scope, sources, &mut diagnostics);
     (Some(module), diagnostics)
 }

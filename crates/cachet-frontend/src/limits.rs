@@ -56,12 +56,14 @@ pub(crate) fn equations(c: &Contraction, pures: &[Extent]) -> Vec<Extent> {
 fn value(e: &Expr, before: &[Extent], pures: &[Extent]) -> Extent {
     let all = |args: &[Expr]| args.iter().map(|a| value(a, before, pures)).fold(Extent::default(), Extent::beside);
     match e {
-        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) => Extent::LEAF,
+        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Local(_) => Extent::LEAF,
         Expr::Value(n, _) => before.get(*n as usize).copied().unwrap_or_default(),
         Expr::Op(_, _, args) | Expr::Tuple(args) => all(args).inside(Extent::LEAF),
         Expr::Apply(f, args) => all(args).inside(applied(*f, pures)),
         Expr::Part(w, _) => value(w, before, pures).inside(Extent::LEAF),
-        Expr::If(_, a, b) => value(a, before, pures).beside(value(b, before, pures)).inside(Extent::LEAF),
+        Expr::Let(_, a, b) | Expr::If(_, a, b) => {
+            value(a, before, pures).beside(value(b, before, pures)).inside(Extent::LEAF)
+        }
         Expr::Sum(s) => {
             let join = match &s.add {
                 Combine::Op(_) => Extent::LEAF,

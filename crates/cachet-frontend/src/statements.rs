@@ -1,6 +1,7 @@
 //! Statements of hand-written functions.
 
 use crate::elaborate::{Body, Done, Meaning, World};
+use crate::grids::GridSyntax;
 use crate::scope;
 use cachet_core::ir::{At, BufferInfo, Device, Layout, Level, Local, Role, Stmt, StmtKind, Strides, Ty};
 use cachet_source::{Diagnostic, Span, codes};
@@ -48,8 +49,9 @@ impl World<'_> {
             }
             ast::StmtKind::Alloc { name, ty } => self.alloc(body, name, ty).map(Some),
             ast::StmtKind::Expr(e) => self.effect(body, e).map(Some),
-            ast::StmtKind::Grid { .. } => {
-                Err(self.report(Diagnostic::not_built(s.span, "`grid`, loops that run at once")))
+            ast::StmtKind::Grid { device, indices, tile, writes, body: inner } => {
+                let (device, tile) = (device.as_ref(), tile.as_ref());
+                self.grid(body, &GridSyntax { device, indices, tile, writes, body: inner }).map(Some)
             }
             ast::StmtKind::Lease { .. } => Err(self.report(Diagnostic::not_built(s.span, "`lease`"))),
             ast::StmtKind::Hole { hole, .. } => {
@@ -187,7 +189,7 @@ impl World<'_> {
                     self.report(Diagnostic::error(codes::MODE, place.span, message).help("declare it as `var`"))
                 );
             }
-            Some(Meaning::Buffer(_)) => {
+            Some(Meaning::Buffer(_) | Meaning::Window(..)) => {
                 let message = format!("`{}` is an array: its elements are written by `store`", name.name);
                 let d = Diagnostic::error(codes::TYPE_MISMATCH, place.span, message);
                 return Err(self.report(d.help(format!("write `store {}[..] = ..`", name.name))));
@@ -263,7 +265,7 @@ impl World<'_> {
     /// A buffer whose problems have been reported already.
     fn buffer_quietly(&self, body: &Body, name: &Ident) -> Done<cachet_core::ir::Buffer> {
         match body.find(&name.name) {
-            Some(Meaning::Buffer(b)) => Ok(*b),
+            Some(Meaning::Buffer(b) | Meaning::Window(b, _)) => Ok(*b),
             _ => Err(crate::elaborate::Reported),
         }
     }

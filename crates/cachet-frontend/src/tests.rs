@@ -2,6 +2,7 @@
 
 mod contractions;
 mod functions;
+mod grids;
 mod imports;
 mod refusals;
 mod steps;

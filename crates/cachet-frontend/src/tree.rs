@@ -91,7 +91,8 @@ impl Tree {
         }
     }
 
-    /// As a value of an equation, with the ranges that were found for its summed indices. Locals do not occur there.
+    /// As a value of an equation, with the ranges that were found for its summed indices. Local arrays and folds do not
+    /// occur there.
     pub fn into_expr(self, ranges: &BTreeMap<Var, Domain>) -> Option<Expr> {
         let all = |ts: Vec<Tree>| ts.into_iter().map(|t| t.into_expr(ranges)).collect::<Option<Vec<_>>>();
         Some(match self {
@@ -121,7 +122,9 @@ impl Tree {
                     span: s.span,
                 }))
             }
-            Tree::Local(..) | Tree::Let(..) | Tree::Fold(_) | Tree::Differing(..) => return None,
+            Tree::Let(l, a, b) => Expr::Let(l, Box::new(a.into_expr(ranges)?), Box::new(b.into_expr(ranges)?)),
+            Tree::Local(l, at) if at.is_empty() => Expr::Local(l),
+            Tree::Local(..) | Tree::Fold(_) | Tree::Differing(..) => return None,
         })
     }
 }

@@ -62,6 +62,7 @@ pub fn element(
         sizes: ranges,
         left: MAX_OPERATIONS,
         depth: 0,
+        lets: vec![None; contraction.locals.len()],
         known: HashMap::new(),
     };
     eval.equation(index, at, 0).map(|(v, _)| v)
@@ -78,6 +79,8 @@ struct Eval<'a> {
     sizes: Vec<i64>,
     left: u64,
     depth: usize,
+    /// What `let`s name, by their locals: no equation is evaluated inside itself.
+    lets: Vec<Option<Typed>>,
     /// Elements of intermediates by equation and indices: one element may need another many times.
     known: HashMap<(usize, Vec<i64>), Typed>,
 }
@@ -166,6 +169,18 @@ impl Eval<'_> {
                 Ok(tuple(parts))
             }
             Expr::Part(of, n) => part(self.expr(of, env, own, chain)?, *n),
+            Expr::Let(l, a, b) => {
+                let value = self.expr(a, env, own, chain)?;
+                match self.lets.get_mut(l.index()) {
+                    Some(slot) => *slot = Some(value),
+                    None => return malformed("a `let` of nothing"),
+                }
+                self.expr(b, env, own, chain)
+            }
+            Expr::Local(l) => match self.lets.get(l.index()).cloned().flatten() {
+                Some(value) => Ok(value),
+                None => malformed("a local without a value"),
+            },
             Expr::If(g, a, b) => {
                 let side = if guard(g, env)? { a } else { b };
                 self.expr(side, env, own, chain)

@@ -203,6 +203,7 @@ fn equation(fused: bool, guard: Option<i64>) -> Contraction {
             span: At::default(),
         }],
         vars: f.vars.clone(),
+        locals: vec![],
         buffers: f.buffers.clone(),
         span: At::default(),
     }

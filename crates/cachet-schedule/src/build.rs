@@ -163,7 +163,7 @@ impl Build<'_> {
                 let outer = self.vars.insert(var.clone(), fresh);
                 let body = self.block(body)?;
                 restore(&mut self.vars, var, outer);
-                let writes = cachet_core::windows::infer(self.fun, &body);
+                let writes = cachet_core::windows::infer(&self.fun.buffers, &body);
                 let grid = Grid { device: self.arith, level: 0, axes: vec![(fresh, domain)], writes, body };
                 out.push(Stmt { kind: StmtKind::Grid(Box::new(grid)), span: *span });
             }

@@ -58,11 +58,13 @@ registry! {
     BINDING = "binding", "a type parameter that is not bound, or bound to the wrong thing";
     SIZE = "size", "an extent that cannot be found or does not agree";
     WORD_AS_INDEX = "word-as-index", "data used where only an index may stand";
+    PROOF = "proof", "an assertion about constants and sizes that was not shown";
     LAW = "law", "a law that is missing, unknown or false";
     // Contractions.
     SUMMED_ON_LEFT = "summed-on-left", "a summed index on the left of an equation";
     INDEX_RANGE = "index-range", "an index whose range cannot be found";
     OUTPUT = "output", "an output that is not defined exactly once, or is read";
+    UNUSED = "unused", "a definition that nothing uses";
     // Functions.
     MODE = "mode", "a parameter used against its mode";
     RECURSION = "recursion", "a function or schedule function that calls itself";

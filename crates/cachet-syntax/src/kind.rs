@@ -191,6 +191,7 @@ kinds! {
     BinaryExpr,
     CastExpr,
     IfExpr,
+    LetExpr,
     FoldExpr,
     SumExpr,
     ReduceExpr,

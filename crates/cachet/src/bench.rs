@@ -293,11 +293,12 @@ fn flops(contraction: &Contraction, sizes: &[i64]) -> f64 {
 fn operations(e: &Expr, trips: &dyn Fn(&[&Domain]) -> f64) -> f64 {
     let all = |es: &[Expr]| es.iter().map(|e| operations(e, trips)).sum::<f64>();
     match e {
-        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) => 0.0,
+        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) | Expr::Local(_) => 0.0,
         Expr::Op(_, _, args) => 1.0 + all(args),
         Expr::Apply(_, args) => 1.0 + all(args),
         Expr::Tuple(args) => all(args),
         Expr::Part(e, _) => operations(e, trips),
+        Expr::Let(_, a, b) => operations(a, trips) + operations(b, trips),
         Expr::If(_, a, b) => operations(a, trips).max(operations(b, trips)),
         Expr::Sum(s) => {
             let domains: Vec<&Domain> = s.binders.iter().map(|b| &b.domain).collect();

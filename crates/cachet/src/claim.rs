@@ -47,6 +47,7 @@ pub fn rule(kind: Kind) -> &'static str {
         Kind::Order | Kind::Map => "REORDER",
         Kind::Split | Kind::Multiple => "SPLIT",
         Kind::Given => "CASE",
+        Kind::Assertion => "PROOF",
     }
 }
 
@@ -75,6 +76,7 @@ pub fn says(kind: Kind) -> &'static str {
         Kind::Given => "what the recipe gives holds",
         Kind::Windows => "windows of a grid's iterations are apart",
         Kind::Window => "an iteration of a grid stays inside its window",
+        Kind::Assertion => "what the file asserts holds",
     }
 }
 

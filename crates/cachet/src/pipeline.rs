@@ -3,6 +3,8 @@
 //! | phase | from, to | room | says no by |
 //! | --- | --- | --- | --- |
 //! | load | files to typed items and plain nests | frontend | diagnostics |
+//! | laws | an implementation to the laws it has | check | a law that is false or was not proved |
+//! | proof | what a file asserts to a verdict | check | a failed condition |
 //! | function | a function to its conditions to a verdict | check | a failed condition |
 //! | step | a program and a step to another program, a site and a recipe | schedule | no match |
 //! | relate | two programs and a recipe to conditions to a verdict | check | a failed condition |
@@ -14,7 +16,8 @@ use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Proved;
 use cachet_check::proofs::Proofs;
 use cachet_check::relation::{self, Asked, TracedMove};
-use cachet_core::ir::{Fun, FunId, Program};
+use cachet_core::ir::{Fun, FunId, ImplId, Program};
+use cachet_core::number::Proof;
 use cachet_core::rewrite::callees;
 use cachet_core::script::{Module, Rewrite, Script};
 use cachet_schedule::Splits;
@@ -110,12 +113,19 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     let module = module.unwrap_or_default();
     let proofs = Proofs::from_bytes(world.kept_proofs(root));
     let mut work = Work::new(Checker::with_proofs(module.program.clone(), proofs), &module);
+    for imp in (0..module.program.impls.len() as u32).map(ImplId) {
+        work.laws(imp);
+    }
+    for proof in &module.proofs {
+        work.proof(proof);
+    }
     work.schedules_at_once();
     for id in work.order() {
         work.visit(id);
     }
     let order = work.order();
-    let Work { checker, mut reports, traces, conditions, .. } = work;
+    let Work { checker, of_file, mut reports, traces, conditions, .. } = work;
+    diagnostics.extend(of_file);
     diagnostics.extend(order.iter().filter_map(|id| reports.remove(id)).flatten());
     let claims = module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
     let (checked, proofs) = checker.finish();
@@ -141,6 +151,8 @@ enum State {
 struct Work<'a> {
     checker: Checker,
     module: &'a Module,
+    /// Problems of laws and proofs.
+    of_file: Vec<Diagnostic>,
     /// Problems of each function.
     reports: BTreeMap<FunId, Vec<Diagnostic>>,
     traces: BTreeMap<FunId, Trace>,
@@ -155,6 +167,7 @@ impl<'a> Work<'a> {
         Work {
             checker,
             module,
+            of_file: Vec::new(),
             reports: BTreeMap::new(),
             traces: BTreeMap::new(),
             conditions: 0,
@@ -232,11 +245,28 @@ impl<'a> Work<'a> {
         }
     }
 
+    fn laws(&mut self, imp: ImplId) {
+        if let Err(reports) = self.checker.accept_laws(imp) {
+            self.of_file.extend(reports);
+        }
+    }
+
+    fn proof(&mut self, proof: &Proof) {
+        match cachet_check::assertions::check(proof) {
+            Ok(shown) => self.conditions += shown,
+            Err(reports) => self.of_file.extend(reports),
+        }
+    }
+
     fn function(&mut self, id: FunId) {
         let fun = &self.module.program.funs[id.index()];
         let blocked = callees(fun).into_iter().any(|c| !self.checker.accepts(c));
         match self.checker.accept_function(id) {
-            Ok(conditions) => self.conditions += conditions.len(),
+            Ok(conditions) => {
+                self.conditions += conditions.len();
+                let dead = self.checker.dead_code(id);
+                self.reports.entry(id).or_default().extend(dead);
+            }
             // What it calls has been reported already; that it cannot be checked then is no news.
             Err(_) if blocked => {}
             Err(failures) => {

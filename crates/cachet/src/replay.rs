@@ -27,9 +27,13 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
         | Kind::Converts
         | Kind::Windows
         | Kind::Window => alone(program, after, failure, &sizes),
-        Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Multiple | Kind::Given => {
-            failure.diagnostic
-        }
+        Kind::Overflow
+        | Kind::Extent
+        | Kind::Fits
+        | Kind::Requirement
+        | Kind::Multiple
+        | Kind::Given
+        | Kind::Assertion => failure.diagnostic,
     }
 }
 
@@ -45,7 +49,9 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
         | Kind::Windows
         | Kind::Window => alone(program, fun, failure, &sizes),
         // That parts of one array overlap is plain from the call; sizes that do not fit are the caller's to show.
-        Kind::Apart | Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement => failure.diagnostic,
+        Kind::Apart | Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Assertion => {
+            failure.diagnostic
+        }
         Kind::Count
         | Kind::Start
         | Kind::Branch

@@ -12,6 +12,7 @@ fn interpreter_native_and_executable_print_the_same() {
     let linker = cachet_runtime::find_linker().map_err(|e| e.message);
     let with_main: Vec<String> = files("examples", ".cachet")
         .into_iter()
+        .chain(files("tests/suite", ".cachet"))
         .filter(|f| std::fs::read_to_string(root().join(f)).is_ok_and(|t| t.contains("\nfn main ()")))
         .collect();
     assert!(!with_main.is_empty());

@@ -5,7 +5,7 @@ use crate::condition::{Condition, Failure, Kind, misfit};
 use crate::context::Context;
 use crate::events::Event;
 use crate::formula::{Formula, Term};
-use cachet_core::ir::{Call, Fun, Ix, Program, Role, View};
+use cachet_core::ir::{Call, Fun, Ix, MAX_DIM, Program, Role, View};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Live, Subst, Visit};
 use cachet_source::{Diagnostic, codes};
@@ -31,6 +31,7 @@ pub(super) fn call(
             );
         }
     }
+    named_sizes(&names, fun, cx, (call, callee), event, out);
     for (view, param) in call.args.iter().zip(&callee.params) {
         let info = &callee.buffers[param.index()];
         let arg = &fun.buffers[view.buffer.index()];
@@ -40,6 +41,7 @@ pub(super) fn call(
             return Err(misfit(Kind::Fits, d));
         }
         inside(&names, fun, cx, view, event, out);
+        in_one_piece(&names, fun, cx, view, event, out);
         fits(&names, fun, cx, (view, info, &subst, &callee.name), event, out);
     }
     for required in &callee.requires {
@@ -65,6 +67,33 @@ pub(super) fn call(
     Ok(())
 }
 
+/// A size that no array has is what the call says; inside the function it counts as one, so it has to be one here.
+fn named_sizes(
+    names: &Names<'_>,
+    fun: &Fun,
+    cx: &Context,
+    (call, callee): (&Call, &Fun),
+    event: &Event,
+    out: &mut Vec<Condition>,
+) {
+    for at in callee.named_sizes() {
+        let Some(value) = call.sizes.get(at) else { continue };
+        if matches!(value, Ix::Lit(0..=MAX_DIM)) || matches!(value, Ix::Var(v) if fun.sizes.contains(v)) {
+            continue;
+        }
+        let name = &callee.vars[callee.sizes[at].index()].name;
+        let text = names.ix(value);
+        for (goal, text) in [
+            (Term::Lit(0).le(cx.ix(value)), format!("0 <= {text}")),
+            (cx.ix(value).le(i128::from(MAX_DIM)), format!("{text} <= {MAX_DIM}")),
+        ] {
+            let claim = format!("`{name}` of {} is a size, at least 0 and at most 2^40: {text}", callee.name);
+            let c = Condition::new(Kind::Extent, codes::SIZE, cx, goal, claim).at(event.span, "");
+            out.push(c.help(format!("add `requires {text}` to `{}`", fun.name)));
+        }
+    }
+}
+
 /// The extents of what is lent.
 fn lengths<'a>(fun: &'a Fun, view: &'a View) -> Vec<(Ix, &'a Ix)> {
     match &view.axes {
@@ -88,6 +117,30 @@ fn inside(names: &Names<'_>, fun: &Fun, cx: &Context, view: &View, event: &Event
             out.push(Condition::new(Kind::View, codes::BOUNDS, cx, goal, claim).at(view.span.0, "").at(event.span, ""));
         }
     }
+}
+
+/// A parameter's elements lie one after another, so those of a part that is lent must too: up to some axis it is at most
+/// one index thick, and after that axis it is whole. A part without elements lies anywhere.
+fn in_one_piece(names: &Names<'_>, fun: &Fun, cx: &Context, view: &View, event: &Event, out: &mut Vec<Condition>) {
+    let Some(axes) = view.axes.as_ref().filter(|a| a.len() > 1) else { return };
+    let info = &fun.buffers[view.buffer.index()];
+    let mut ways: Vec<Formula> = axes.iter().map(|(_, len)| cx.ix(len).le(0)).collect();
+    for cut in 0..axes.len() {
+        let thin = axes[..cut].iter().map(|(_, len)| cx.ix(len).le(1));
+        let whole = axes[cut + 1..]
+            .iter()
+            .zip(&info.extents[cut + 1..])
+            .map(|((start, len), extent)| Formula::and([cx.ix(start).equals(0), cx.ix(len).equals(cx.ix(extent))]));
+        ways.push(Formula::and(thin.chain(whole)));
+    }
+    let claim = format!("the lent part lies in one piece: {}", names.window(view.buffer, axes));
+    out.push(
+        Condition::new(Kind::Fits, codes::SIZE, cx, Formula::or(ways), claim)
+            .at(view.span.0, "")
+            .at(event.span, "")
+            .note("the elements of a parameter lie one after another, and a function knows no other distances")
+            .help("lend whole rows, or copy the part into an array of its own"),
+    );
 }
 
 fn fits(

@@ -6,6 +6,8 @@ use crate::ir::{
     Access, Binding, BlockPart, Buffer, BufferInfo, Device, Domain, Elem, Fun, Guard, Ix, Local, LocalInfo, Op, Prim,
     Program, Pure, RecordInfo, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
 };
+use crate::rewrite::{Visit, visit_ix, visit_word};
+use std::collections::BTreeSet;
 
 /// The tables that ids are names in.
 #[derive(Clone, Copy)]
@@ -96,6 +98,11 @@ impl<'a> Names<'a> {
     /// An index.
     pub fn ix(&self, ix: &Ix) -> String {
         self.ix_at(ix, Level::Open)
+    }
+
+    /// An index as an `@` argument: more than a name or a number in parentheses.
+    pub(super) fn size_argument(&self, ix: &Ix) -> String {
+        self.ix_at(ix, Level::Atom)
     }
 
     /// A guard.
@@ -239,8 +246,8 @@ impl<'a> Names<'a> {
                 }
             },
             Word::Let(l, a, b) => {
-                let (a, b) = (self.word_in(a, Level::Open, self.local_ty(*l)), self.word_in(b, Level::Open, want));
-                (Level::Open, format!("let {} = {a} in {b}", self.local(*l)))
+                let text = self.named(*l, b, |names| format!("{} in {}", names.binding_of(*l, a), names.word(b)));
+                (Level::Open, text)
             }
             Word::If(_, a, b) if has_let(a) || has_let(b) => (Level::Open, self.lines(word, want).join("\n")),
             Word::If(g, a, b) => {
@@ -320,6 +327,74 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Runs `f` with names under which a local is told apart from whatever else of its name occurs in the word that it
+    /// is bound in.
+    pub(super) fn named<T>(&self, local: Local, word: &Word, f: impl FnOnce(&Names<'_>) -> T) -> T {
+        let taken = self.mentioned(word, local);
+        let name = self.local(local);
+        if !taken.contains(name) {
+            return f(self);
+        }
+        let other = (2u64..).map(|n| format!("{name}_{n}")).find(|n| !taken.contains(n.as_str()));
+        let mut locals = self.locals.to_vec();
+        if let Some(info) = locals.get_mut(local.index()) {
+            info.name = other.unwrap_or_default();
+        }
+        f(&Names { locals: &locals, ..*self })
+    }
+
+    /// The names that mean something in a word, but for one local and those that the word binds itself.
+    fn mentioned(&self, word: &Word, except: Local) -> BTreeSet<&'a str> {
+        struct Found<'n, 'a> {
+            names: &'n Names<'a>,
+            out: BTreeSet<&'a str>,
+            locals: BTreeSet<Local>,
+            bound: BTreeSet<Local>,
+        }
+        impl Visit for Found<'_, '_> {
+            fn ix(&mut self, ix: &Ix) {
+                if let Ix::Var(v) | Ix::Block(v, _) | Ix::InBlock(v, _) = ix {
+                    self.out.insert(self.names.var(*v));
+                }
+                visit_ix(self, ix);
+            }
+            fn word(&mut self, word: &Word) {
+                match word {
+                    Word::Load(a) => {
+                        self.out.insert(self.names.buffer(a.buffer));
+                    }
+                    Word::Differing(a, b) => self.out.extend([self.names.buffer(*a), self.names.buffer(*b)]),
+                    Word::Local(l, _) => {
+                        self.locals.insert(*l);
+                    }
+                    Word::Let(l, ..) => {
+                        self.bound.insert(*l);
+                    }
+                    Word::Fold(f) => {
+                        self.out.insert(self.names.var(f.var));
+                        self.bound.insert(f.acc);
+                    }
+                    _ => {}
+                }
+                visit_word(self, word);
+            }
+        }
+        let bound = BTreeSet::from([except]);
+        let mut found = Found { names: self, out: BTreeSet::new(), locals: BTreeSet::new(), bound };
+        found.word(word);
+        found.out.extend(found.locals.difference(&found.bound).map(|l| self.local(*l)));
+        found.out
+    }
+
+    /// `let x = a`, with the type where the word has none of its own.
+    pub(super) fn binding_of(&self, local: Local, word: &Word) -> String {
+        let ty = match untyped(word) {
+            true => self.locals.get(local.index()).map_or_else(String::new, |l| format!(": {}", self.ty(&l.ty))),
+            false => String::new(),
+        };
+        format!("let {}{ty} = {}", self.local(local), self.word(word))
+    }
+
     /// A fold's head, up to `do`.
     pub(super) fn fold_head(&self, f: &crate::ir::Fold) -> String {
         let ty = self.locals.get(f.acc.index()).map_or_else(|| "?".into(), |l| self.ty(&l.ty));
@@ -389,6 +464,16 @@ impl<'a> Names<'a> {
         }
         let args: Vec<String> = args.iter().enumerate().map(|(n, a)| self.word_in(a, Level::Atom, ty(n))).collect();
         (Level::Apply, format!("{head} {}", args.join(" ")))
+    }
+}
+
+/// Whether a word is made of literals only, which take their type from their place.
+pub(super) fn untyped(word: &Word) -> bool {
+    match word {
+        Word::Lit(_) => true,
+        Word::If(_, a, b) => untyped(a) && untyped(b),
+        Word::Let(_, _, b) => untyped(b),
+        _ => false,
     }
 }
 
@@ -482,5 +567,25 @@ impl std::fmt::Display for Elem {
 impl std::fmt::Display for Prim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(prim(*self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use crate::ir::{Device, Elem, Local, LocalInfo, Op, Prim, Program, Ty, Word};
+
+    #[test]
+    fn a_let_that_would_capture_another_name_prints_under_a_free_one() {
+        let info = |name: &str| LocalInfo { name: name.into(), ty: Ty::Elem(Elem::F32), dims: vec![], mutable: false };
+        let locals = [info("t"), info("t"), info("t_2")];
+        let local = |l: u32| Word::Local(Local(l), vec![]);
+        let add = |a: Word, b: Word| Word::Op { op: Op::Prim(Prim::Add), arith: Device::HOST, args: vec![a, b] };
+        let program = Program::default();
+        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[] };
+        let bound = |body: Word| Word::Let(Local(1), Box::new(local(0)), Box::new(body));
+        assert_eq!(names.word(&bound(add(local(1), local(1)))), "let t = t in t + t");
+        assert_eq!(names.word(&bound(add(local(1), local(0)))), "let t_2 = t in t_2 + t");
+        assert_eq!(names.word(&bound(add(local(1), add(local(0), local(2))))), "let t_3 = t in t_3 + (t + t_2)");
     }
 }

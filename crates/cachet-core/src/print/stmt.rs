@@ -32,10 +32,11 @@ pub fn statements(names: &Names<'_>, stmts: &Block) -> String {
 pub fn signature(program: &Program, fun: &Fun) -> String {
     let names = Names::of(program, fun);
     let mut out = format!("fn {}", fun.name);
-    if !fun.type_params.is_empty() {
-        let interface = |i: u32| program.interfaces.get(i as usize).map_or("?", |i| i.name.as_str());
-        let params: Vec<String> =
-            fun.type_params.iter().map(|p| format!("{} : {}", p.name, interface(p.interface))).collect();
+    let interface = |i: u32| program.interfaces.get(i as usize).map_or("?", |i| i.name.as_str());
+    let mut params: Vec<String> =
+        fun.type_params.iter().map(|p| format!("{} : {}", p.name, interface(p.interface))).collect();
+    params.extend(fun.named_sizes().map(|at| format!("{} : Nat", names.var(fun.sizes[at]))));
+    if !params.is_empty() {
         let _ = write!(out, " {{{}}}", params.join(", "));
     }
     if fun.params.is_empty() {
@@ -140,6 +141,12 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
                     let param = fun.and_then(|f| f.type_params.get(i)).map_or("?", |p| &p.name);
                     format!("{param} = {}", names.binding(*b))
                 })
+                .chain(fun.into_iter().flat_map(|f| {
+                    f.named_sizes().filter_map(|at| {
+                        let name = &f.vars[f.sizes[at].index()].name;
+                        c.sizes.get(at).map(|value| format!("{name} = {}", names.size_argument(value)))
+                    })
+                }))
                 .collect();
             if !types.is_empty() {
                 let _ = write!(out, " @({})", types.join(", "));

@@ -131,7 +131,7 @@ impl World<'_> {
                 .help(format!("turn it into one: `{} as f32`", name.name));
                 Err(self.report(d))
             }
-            Some(Meaning::Buffer(_)) => {
+            Some(Meaning::Buffer(_) | Meaning::Window(..)) => {
                 let d = Diagnostic::error(
                     codes::TYPE_MISMATCH,
                     name.span,
@@ -174,6 +174,10 @@ impl World<'_> {
 
     /// A cell.
     pub(crate) fn access(&mut self, body: &mut Body, name: &Ident, indices: &[Index], span: Span) -> Done<Access> {
+        if let Some(Meaning::Window(buffer, axes)) = body.find(&name.name).cloned() {
+            let at = self.window_cell(body, name, (buffer, &axes), indices, span)?;
+            return Ok(Access { buffer, at, span: At(span) });
+        }
         let buffer = self.buffer(body, name)?;
         let extents = body.buffers[buffer.index()].extents.clone();
         if indices.len() != extents.len() {
@@ -234,7 +238,7 @@ impl World<'_> {
         };
         match (body.find(&name.name).cloned(), body.values.is_some()) {
             (Some(Meaning::Value(n)), _) => self.intermediate(body, name, n, indices, e.span),
-            (Some(Meaning::Buffer(_)), false) => {
+            (Some(Meaning::Buffer(_) | Meaning::Window(..)), false) => {
                 let d = Diagnostic::error(
                     codes::TYPE_MISMATCH,
                     e.span,
@@ -310,9 +314,10 @@ impl World<'_> {
             },
             ["from_bits"] => self.float_of_bits(body, &args, e.span, want),
             ["differing"] => self.differing(body, &args, e.span),
-            [name] => match BUILTINS.iter().find(|b| b.0 == *name) {
-                Some((_, prim, arity)) => self.builtin(body, (*prim, *arity, name), &args, e.span, want),
-                None => self.pure_call(body, &path.parts[0], &args, e.span),
+            [name] => match (self.own_operation(body, name), BUILTINS.iter().find(|b| b.0 == *name)) {
+                (Some(p), _) => self.method(body, p, name, &path.parts[0], &args, e.span),
+                (None, Some((_, prim, arity))) => self.builtin(body, (*prim, *arity, name), &args, e.span, want),
+                (None, None) => self.pure_call(body, &path.parts[0], &args, e.span),
             },
             _ => Err(self.report(Diagnostic::error(
                 codes::UNKNOWN_NAME,
@@ -770,9 +775,6 @@ impl World<'_> {
         value: &Expr,
         want: Option<&Ty>,
     ) -> Done<(Tree, Ty)> {
-        if body.values.is_some() {
-            return Err(self.report(Diagnostic::not_built(value.span, "`let` in an equation")));
-        }
         let depth = body.names.len();
         let mut bound = Vec::new();
         for s in stmts {
@@ -783,8 +785,18 @@ impl World<'_> {
                     "only `let` may stand before a value",
                 )));
             };
-            let want = ty.as_ref().map(|t| self.word_type(body, t)).transpose()?;
-            let (tree, ty) = self.word(body, value, want.as_ref())?;
+            if ty.is_none() && !matches!(value.kind, ExprKind::Int(_)) && self.is_index(body, value) {
+                let ix = self.ix(body, value)?;
+                body.bind(name, Meaning::Ix(ix));
+                continue;
+            }
+            let (tree, ty) = match ty {
+                Some(t) => {
+                    let ty = self.word_type(body, t)?;
+                    (self.word_of(body, value, &ty)?, ty)
+                }
+                None => self.word(body, value, None)?,
+            };
             let local = body.add_local(&name.name, ty, false);
             body.bind(name, Meaning::Local(local));
             bound.push((local, tree));
@@ -843,7 +855,7 @@ pub(crate) const ELEMS: &[(&str, Elem)] = &[
 ];
 
 /// `platform.lanes`
-pub(super) fn is_platform(e: &Expr) -> bool {
+pub(crate) fn is_platform(e: &Expr) -> bool {
     e.to_path().is_some_and(|p| p.parts.len() > 1 && p.parts[0].name == "platform")
 }
 

@@ -28,7 +28,12 @@ impl World<'_> {
             ExprKind::Apply { head, targs, args } if targs.is_empty() => self.ix_apply(body, head, args, e),
             ExprKind::If { cond, then, els } => {
                 let g = self.guard(body, cond)?;
-                Ok(Ix::If(Box::new(g), Box::new(self.ix(body, then)?), Box::new(self.ix(body, els)?)))
+                let (then, els) = (self.ix(body, then)?, self.ix(body, els)?);
+                Ok(match settled(&g) {
+                    Some(true) => then,
+                    Some(false) => els,
+                    None => Ix::If(Box::new(g), Box::new(then), Box::new(els)),
+                })
             }
             _ => Err(self.not_an_index(e)),
         }
@@ -74,7 +79,13 @@ impl World<'_> {
                 );
                 return Err(self.report(d));
             }
-            Some(Meaning::Local(_) | Meaning::Buffer(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => {
+            Some(
+                Meaning::Local(_)
+                | Meaning::Buffer(_)
+                | Meaning::Window(..)
+                | Meaning::Value(_)
+                | Meaning::TypeParam(_),
+            ) => {
                 let d = Diagnostic::error(
                     codes::WORD_AS_INDEX,
                     name.span,
@@ -86,8 +97,12 @@ impl World<'_> {
             None => {}
         }
         if let Some(r) = self.scope.find(body.unit, &name.name) {
-            if let Some(n) = self.consts.get(&r) {
-                return Ok(Ix::Lit(*n));
+            if let Some(n) = self.consts.get(&r).copied() {
+                if n > MAX_DIM {
+                    let message = format!("`{}` is {n}, and an index is at most 2^40", name.name);
+                    return Err(self.report(Diagnostic::error(codes::LIMIT, name.span, message)));
+                }
+                return Ok(Ix::Lit(n));
             }
             if self.refused.contains(&r) {
                 return Err(super::Reported);
@@ -166,14 +181,29 @@ impl World<'_> {
     }
 
     fn ix_apply(&mut self, body: &Body, head: &Expr, args: &[Expr], e: &Expr) -> Done<Ix> {
+        if let Some(name) = head.as_ident()
+            && body.find(&name.name).is_none()
+            && let Some(r) = self.index_function_named(body.unit, &name.name)
+        {
+            return self.ix_written_out(body, r, args, e, name);
+        }
         match (head.as_ident().map(|n| n.name.as_str()), args) {
-            (Some("min"), [a, b]) => Ok(Ix::Min(Box::new(self.ix(body, a)?), Box::new(self.ix(body, b)?))),
-            (Some("max"), [a, b]) => Ok(Ix::Max(Box::new(self.ix(body, a)?), Box::new(self.ix(body, b)?))),
+            (Some("min"), [a, b]) => Ok(match (self.ix(body, a)?, self.ix(body, b)?) {
+                (Ix::Lit(a), Ix::Lit(b)) => Ix::Lit(a.min(b)),
+                (a, b) => Ix::Min(Box::new(a), Box::new(b)),
+            }),
+            (Some("max"), [a, b]) => Ok(match (self.ix(body, a)?, self.ix(body, b)?) {
+                (Ix::Lit(a), Ix::Lit(b)) => Ix::Lit(a.max(b)),
+                (a, b) => Ix::Max(Box::new(a), Box::new(b)),
+            }),
             (Some("floor"), [a]) => self.ix(body, a),
             (Some("ceil"), [Expr { kind: ExprKind::Binary { op: BinaryOp::Div, lhs, rhs, .. }, .. }]) => {
                 let (x, n) = (self.ix(body, lhs)?, self.ix(body, rhs)?);
-                match n {
-                    Ix::Lit(n) if n > 0 => Ok(Ix::Div(Box::new(Ix::Add(Box::new(x), Box::new(Ix::Lit(n - 1)))), n)),
+                match (x, n) {
+                    (Ix::Lit(x), Ix::Lit(n)) if n > 0 => Ok(Ix::Lit((x + n - 1).div_euclid(n))),
+                    (x, Ix::Lit(n)) if n > 0 => {
+                        Ok(Ix::Div(Box::new(Ix::Add(Box::new(x), Box::new(Ix::Lit(n - 1)))), n))
+                    }
                     _ => Err(self.not_an_index(e)),
                 }
             }
@@ -273,7 +303,13 @@ impl World<'_> {
             ExprKind::Int(_) => true,
             ExprKind::Name(n) => match body.find(&n.name) {
                 Some(Meaning::Var(_) | Meaning::Block(_) | Meaning::Ix(_)) => true,
-                Some(Meaning::Local(_) | Meaning::Buffer(_) | Meaning::Value(_) | Meaning::TypeParam(_)) => false,
+                Some(
+                    Meaning::Local(_)
+                    | Meaning::Buffer(_)
+                    | Meaning::Window(..)
+                    | Meaning::Value(_)
+                    | Meaning::TypeParam(_),
+                ) => false,
                 None => self.scope.find(body.unit, &n.name).is_some_and(|r| self.consts.contains_key(&r)),
             },
             ExprKind::Unary { operand, .. } => self.is_index(body, operand),
@@ -282,8 +318,10 @@ impl World<'_> {
                 base.as_ident().is_some_and(|n| matches!(body.find(&n.name), Some(Meaning::Block(_))))
             }
             ExprKind::Apply { head, args, .. } => {
-                let known =
-                    head.as_ident().is_some_and(|n| matches!(n.name.as_str(), "min" | "max" | "ceil" | "floor"));
+                let known = head.as_ident().is_some_and(|n| {
+                    matches!(n.name.as_str(), "min" | "max" | "ceil" | "floor")
+                        || self.index_function_named(body.unit, &n.name).is_some()
+                });
                 known && args.iter().all(|a| self.is_index(body, a))
             }
             ExprKind::If { then, els, .. } => self.is_index(body, then) && self.is_index(body, els),
@@ -307,5 +345,22 @@ impl World<'_> {
             } => self.is_index(body, lhs) && self.is_index(body, rhs),
             _ => false,
         }
+    }
+}
+
+/// What a condition on literals says.
+fn settled(g: &Guard) -> Option<bool> {
+    match g {
+        Guard::Const(b) => Some(*b),
+        Guard::Cmp(rel, Ix::Lit(a), Ix::Lit(b)) => Some(match rel {
+            Rel::Eq => a == b,
+            Rel::Ne => a != b,
+            Rel::Lt => a < b,
+            Rel::Le => a <= b,
+        }),
+        Guard::Cmp(..) => None,
+        Guard::And(a, b) => Some(settled(a)? && settled(b)?),
+        Guard::Or(a, b) => Some(settled(a)? || settled(b)?),
+        Guard::Not(a) => settled(a).map(|b| !b),
     }
 }

@@ -223,7 +223,31 @@ const eps: f32 = 1.000000059604644775390626
     assert!(printed.contains("fold k in 0 .. 8"), "{printed}");
     assert!(printed.contains("* 0.33333334 + 1.0000001"), "{printed}");
     assert!(only("const a = b + 1\nconst b = a\n").0.starts_with("recursion: "));
-    assert!(only("const a = 1099511627776\nconst b = a * 2\n").0.starts_with("limit: "));
-    assert!(only("const a: f32 = sqrt 2.0\n").0.starts_with("not-built: "));
+    assert!(only("const a = 4611686018427387904\nconst b = a * 2\n").0.starts_with("limit: "));
+    assert!(only("const a = 1099511627777\nfn f (mut x: [f32; a]) = ()\n").0.starts_with("limit: "));
+    assert!(only("const a: f32 = sqrt (-2.0)\n").0.starts_with("not-built: "));
     assert!(only("const a = -3\n").0.starts_with("size: "));
+}
+
+#[test]
+fn lets_of_equations_print_as_blocks_and_read_again() {
+    let text = "contraction f (reads x: [f32; M, N]) -> out y: [f32; M] =
+  s[i] =
+    let t = sum k. x[i, k]
+    t * t
+  y[i] =
+    let t = x[i, 0 + N - 1 - (N - 1)]
+    t - s[i] * (let u = s[i] in u * t)
+";
+    let text = text.replace("out y: [f32; M] =", "out y: [f32; M]\nrequires N > 0\n=");
+    let printed = again(&text, "f");
+    // The names of an inlined intermediate are told apart from those around it.
+    assert!(printed.contains("      let t = load x[i, "), "{printed}");
+    assert!(printed.contains("      let t_2 =\n        fold k in 0 .. N from -0.0 as acc'0: f32 do"), "{printed}");
+    assert!(printed.contains("      let u = t_2_2 * t_2_2\n      t - t_2 * t_2 * (u * t)"), "{printed}");
+    // An index is only another way to write itself, and a sum's index may not have the name of a `let`.
+    let text = "contraction f (reads x: [f32; N]) -> out y: [f32; N] =\n  y[i] =\n    let h = i / 2\n    x[h]\n";
+    assert!(again(text, "f").contains("store y[i] = load x[i / 2]"));
+    let text = "contraction f (reads x: [f32; N]) -> out y: [f32; N] =\n  y[i] = let k = x[i] in sum k. x[k]\n";
+    assert!(only(text).0.starts_with("duplicate-name: "), "{:?}", only(text));
 }

@@ -243,7 +243,6 @@ fn steps_to_come_are_named() {
     for (head, what) in [
         ("schedule s of matmul on M4Gpu =\n  zero (i, j) c\n", "schedules `on M4Gpu`"),
         ("schedule s of matmul (mut p: [f32; 4]) =\n  zero (i, j) c\n", "scratch parameters"),
-        ("schedule s of matmul =\n  zero (i.outer, j) c\n", "`.outer` and `.inner`"),
         (
             "fn f (mut x: [f32; N]) =\n  g x\nfn g (mut x: [f32; N]) =\n  store x[0] = 1.0\nschedule s of f =\n",
             "scheduling a function",

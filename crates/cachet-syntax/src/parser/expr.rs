@@ -1,11 +1,11 @@
 //! Expressions by precedence, loosest first:
 //!
-//! 1. `if`, `fold`, `sum`, `reduce`: as far right as they can
+//! 1. `if`, `fold`, `sum`, `reduce`, `let .. in ..`: as far right as they can
 //! 2. `||` · 3. `&&` · 4. comparisons, not associative · 5. `+ -` · 6. `* / %` · 7. `as`
 //! 8. unary `- !` · 9. application, `load` · 10. `.field`, `[index]`, `@T`
 
 use super::{CLAUSES, P, Parser};
-use crate::ast::{BinaryOp, Block, Expr, ExprKind, FieldInit, Ident, Index, Mask, Place, UnaryOp};
+use crate::ast::{BinaryOp, Block, Expr, ExprKind, FieldInit, Ident, Index, Mask, Place, Stmt, StmtKind, UnaryOp};
 use crate::kind::SyntaxKind::{
     self, AndAnd, At, Bang, Colon, ColonEq, Comma, Dot, DotDot, DotDotPlus, Eq, EqEq, Float, Ge, Gt, Hole, Int,
     Keyword, LBrace, LBracket, LParen, Le, Lt, Minus, Name, Ne, OrOr, Percent, Plus, RBrace, RParen, Slash, Star,
@@ -28,6 +28,7 @@ impl Parser<'_> {
             Some("fold") => p.fold(),
             Some("sum") => p.sum(),
             Some("reduce") => p.reduce(),
+            Some("let") => p.let_expr(),
             _ => p.binary(LOOSEST),
         })
     }
@@ -418,6 +419,21 @@ impl Parser<'_> {
                 Err(self.report(report.help("the last entry of the block is its value")))
             }
         }
+    }
+
+    /// `let x: T = a in b`.
+    fn let_expr(&mut self) -> P<Expr> {
+        let lo = self.here();
+        self.node(SyntaxKind::LetExpr, |p| {
+            let (name, ty, value) = p.binding()?;
+            let span = p.span_from(lo);
+            let height = p.height;
+            p.expect_word("in")?;
+            let rest = p.expr()?;
+            p.grow(height.max(p.height))?;
+            let stmt = Stmt { kind: StmtKind::Let { name, ty, value }, span };
+            Ok(Expr::new(ExprKind::Block { stmts: vec![stmt], value: Box::new(rest) }, p.span_from(lo)))
+        })
     }
 
     fn if_expr(&mut self) -> P<Expr> {

@@ -20,10 +20,7 @@ impl Parser<'_> {
             Some("for") => self.node(SyntaxKind::ForStmt, Parser::for_stmt),
             Some("grid") => self.node(SyntaxKind::GridStmt, Parser::grid_stmt),
             Some("if") => self.node(SyntaxKind::IfStmt, Parser::if_stmt),
-            Some("let") => self.node(SyntaxKind::LetStmt, |p| {
-                let (name, ty, value) = p.binding()?;
-                Ok(StmtKind::Let { name, ty, value })
-            }),
+            Some("let") => self.let_stmt(),
             Some("var") => self.node(SyntaxKind::VarStmt, |p| {
                 let (name, ty, value) = p.binding()?;
                 Ok(StmtKind::Var { name, ty, value })
@@ -34,6 +31,27 @@ impl Parser<'_> {
             _ => self.expr_stmt(),
         }?;
         Ok(Stmt { kind, span: self.span_from(lo) })
+    }
+
+    /// `let x: T = a`; with `in b` it is a value.
+    fn let_stmt(&mut self) -> P<StmtKind> {
+        let lo = self.here();
+        let checkpoint = self.checkpoint();
+        let (name, ty, value) = self.binding()?;
+        let kind = StmtKind::Let { name, ty, value };
+        if !self.at_word("in") {
+            self.start_at(checkpoint, SyntaxKind::LetStmt);
+            self.finish();
+            return Ok(kind);
+        }
+        let height = self.height;
+        let stmts = vec![Stmt { kind, span: self.span_from(lo) }];
+        self.bump();
+        let value = Box::new(self.expr()?);
+        self.grow(height.max(self.height))?;
+        self.start_at(checkpoint, SyntaxKind::LetExpr);
+        self.finish();
+        Ok(StmtKind::Expr(Expr::new(ExprKind::Block { stmts, value }, self.span_from(lo))))
     }
 
     fn for_stmt(&mut self) -> P<StmtKind> {
@@ -139,7 +157,8 @@ impl Parser<'_> {
         found
     }
 
-    fn binding(&mut self) -> P<(crate::ast::Ident, Option<Type>, Expr)> {
+    /// `let` or `var`, a name, perhaps its type, and a value.
+    pub(crate) fn binding(&mut self) -> P<(crate::ast::Ident, Option<Type>, Expr)> {
         self.bump();
         let name = self.name("a name")?;
         let ty = if self.eat(Colon) { Some(self.type_()?) } else { None };

@@ -11,6 +11,9 @@ fn neighbours() {
     // 1 and 2
     is("if a || b then c || d else e || f", "(if (|| a b) (|| c d) (|| e f))");
     is("sum k. a || b", "(sum [k] (|| a b))");
+    is("let x = a || b in x || c", "(block 1 (|| x c))");
+    is("let x: f32 = let y = a in y in if c then x else let z = x in z", "(block 1 (if c x (block 1 z)))");
+    is("a * (let x = b in x + c)", "(* a (block 1 (+ x c)))");
     // 2 and 3
     is("a || b && c || d", "(|| (|| a (&& b c)) d)");
     // 3 and 4
