@@ -201,7 +201,7 @@ fn operation(prim: Prim, elem: Elem, args: Vec<Real>) -> Found<Real> {
         (Prim::Abs, Some(a), ..) => larger(a.clone(), negated(a)?, true),
         (Prim::Max, Some(a), Some(b), _) => larger(a, b, true),
         (Prim::Min, Some(a), Some(b), _) => larger(a, b, false),
-        (Prim::Div, Some(a), Some(Real::Number(Tree::Poly(p))), _) => {
+        (Prim::Div, Some(a), Some(Real::Number(Tree::Poly(p))), _) if elem.is_float() => {
             let by = p.as_constant().ok_or("a value in it is divided by another")?;
             let inverse = Rational::new(by.den, by.num).ok_or("a value in it is divided by 0")?;
             mul(a, Real::Number(Tree::Poly(Polynomial::constant(inverse))))
