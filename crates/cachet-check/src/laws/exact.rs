@@ -474,8 +474,11 @@ fn compare(prim: Prim, a: Term, b: Term) -> Formula {
 mod tests {
     use super::*;
 
+    /// Makes both sides from an operation and elements.
+    type Make = fn(&dyn Fn(Prim, Id, Id) -> Id, &[Id]) -> (Id, Id);
+
     /// Elements of a type, and both sides by operations on them.
-    fn sides(elem: Elem, make: impl Fn(&dyn Fn(Prim, Id, Id) -> Id, &[Id]) -> (Id, Id)) -> Outcome {
+    fn sides(elem: Elem, make: Make) -> Outcome {
         let names = ["a", "b", "c"].map(|n| (n.to_string(), elem));
         let mut terms = Terms::about(&names);
         let mut atoms: Vec<Id> = (0..3).map(|v| terms.node(Node::Var(v))).collect();
@@ -490,7 +493,7 @@ mod tests {
     fn arithmetic_that_wraps_around_is_a_rings() {
         use Prim::{Max, WrappingAdd as Add, WrappingMul as Mul, WrappingSub as Sub};
         for elem in [Elem::I64, Elem::I32, Elem::I8, Elem::U64, Elem::U8] {
-            let holds = |make: fn(&dyn Fn(Prim, Id, Id) -> Id, &[Id]) -> (Id, Id)| {
+            let holds = |make: Make| {
                 assert_eq!(sides(elem, make), Outcome::Holds, "{elem}");
             };
             holds(|op, v| (op(Add, op(Add, v[0], v[1]), v[2]), op(Add, v[0], op(Add, v[1], v[2]))));
