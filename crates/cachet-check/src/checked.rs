@@ -13,14 +13,14 @@ use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
 use cachet_source::{Diagnostic, codes};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A program with the functions that were accepted. Only a [`Checker`] makes one.
 #[derive(Clone, Debug)]
 pub struct Checked {
     program: Program,
     accepted: Vec<bool>,
-    laws: Vec<Vec<KnownLaw>>,
+    laws: Vec<OnceLock<Vec<KnownLaw>>>,
 }
 
 impl Checked {
@@ -29,9 +29,9 @@ impl Checked {
         &self.program
     }
 
-    /// The laws that an implementation was found to have, or has on trust.
+    /// The laws that an implementation is found to have, or has on trust. They are decided when they are asked for.
     pub fn laws(&self, imp: ImplId) -> &[KnownLaw] {
-        self.laws.get(imp.index()).map_or(&[], Vec::as_slice)
+        known(&self.program, &self.laws, imp)
     }
 
     /// Whether a function and everything it calls was accepted.
@@ -94,7 +94,7 @@ pub struct Checker {
     proofs: Proofs,
     /// What this checker and those that were forked from it have in common.
     family: Arc<()>,
-    laws: Vec<Vec<KnownLaw>>,
+    laws: Vec<OnceLock<Vec<KnownLaw>>>,
 }
 
 impl Checker {
@@ -107,7 +107,7 @@ impl Checker {
     pub fn with_proofs(program: Program, proofs: Proofs) -> Checker {
         let count = program.funs.len();
         let own = program.funs.iter().map(|f| f.requires.len()).collect();
-        let laws = vec![vec![]; program.impls.len()];
+        let laws = vec![OnceLock::new(); program.impls.len()];
         let (accepted, claims) = (vec![false; count], vec![None; count]);
         Checker { program, accepted, claims, own, proofs, family: Arc::new(()), laws }
     }
@@ -160,9 +160,9 @@ impl Checker {
         self.accepted.get(fun.index()).copied().unwrap_or(false)
     }
 
-    /// The laws that an implementation was found to have, or has on trust.
+    /// The laws that an implementation is found to have, or has on trust. They are decided when they are asked for.
     pub fn laws(&self, imp: ImplId) -> &[KnownLaw] {
-        self.laws.get(imp.index()).map_or(&[], Vec::as_slice)
+        known(&self.program, &self.laws, imp)
     }
 
     /// Decides the laws that an implementation states and keeps those that it has.
@@ -178,7 +178,7 @@ impl Checker {
             }
         }
         if let Some(slot) = self.laws.get_mut(imp.index()) {
-            *slot = known;
+            *slot = OnceLock::from(known);
         }
         if refused.is_empty() { Ok(()) } else { Err(refused) }
     }
@@ -363,6 +363,12 @@ impl Checker {
     pub fn finish(self) -> (Checked, Proofs) {
         (Checked { program: self.program, accepted: self.accepted, laws: self.laws }, self.proofs)
     }
+}
+
+/// An implementation's laws, decided once.
+fn known<'a>(program: &Program, laws: &'a [OnceLock<Vec<KnownLaw>>], imp: ImplId) -> &'a [KnownLaw] {
+    let decide = || laws::decide(program, imp).into_iter().filter_map(Result::ok).collect();
+    laws.get(imp.index()).map_or(&[], |slot| slot.get_or_init(decide))
 }
 
 /// A step's proposal without those requirements that follow from what the function requires already; `None` where it

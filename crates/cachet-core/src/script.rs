@@ -1,7 +1,7 @@
 //! What a file says, typed, and what one step proposes: the data that rooms hand to each other.
 
 use crate::equations::Contraction;
-use crate::ir::{Binding, Fun, FunId, Program};
+use crate::ir::{Binding, Fun, FunId, ImplId, Program};
 use crate::number::Proof;
 use crate::pattern::{Move, StepDef};
 use crate::rewrite::Site;
@@ -26,6 +26,8 @@ pub struct Module {
     pub main: Option<FunId>,
     /// The root file's contractions, schedules and functions in source order.
     pub items: Vec<FunId>,
+    /// The implementations that are not the library's.
+    pub own_impls: Vec<ImplId>,
 }
 
 /// A schedule as it is written, schedule functions expanded.

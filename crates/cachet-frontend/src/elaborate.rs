@@ -252,7 +252,9 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mu
     functions::refuse_faults(&mut world);
     schedules::expand_all(&mut world, &items);
     let root = loaded.root();
+    let own_impls = world.impls.iter().filter(|(unit, _, _)| !loaded.units[*unit].library).map(|i| i.2).collect();
     let mut module = world.module;
+    module.own_impls = own_impls;
     module.items = items.iter().filter(|r| r.unit == root).filter_map(|r| world.funs.get(r).copied()).collect();
     let refused = world.refused.iter().filter_map(|r| world.funs.get(r).copied()).collect();
     assemble::without(module, refused)

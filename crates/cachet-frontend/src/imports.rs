@@ -14,6 +14,8 @@ pub(crate) struct Unit {
     pub ast: ast::File,
     /// The units it imports, by position.
     pub imports: Vec<usize>,
+    /// Whether it is a file of the library.
+    pub library: bool,
 }
 
 /// All files; the root is the last.
@@ -85,7 +87,7 @@ impl Reader<'_> {
         for import in &parsed.ast.imports {
             imports.extend(self.import(&import.path.value, import.path.span, base));
         }
-        self.units.push(Unit { ast: parsed.ast, imports });
+        self.units.push(Unit { ast: parsed.ast, imports, library: base.is_none() });
         self.units.len() - 1
     }
 
