@@ -127,7 +127,7 @@ fn rename(t: &Term, (from, to): (Unknown, Unknown)) -> Term {
 fn rename_formula(f: &Formula, (from, to): (Unknown, Unknown)) -> Formula {
     let mut with = vec![None; from.0 as usize + 1];
     with[from.0 as usize] = Some(Term::Var(to));
-    f.substitute(&with).unwrap_or(Formula::False)
+    f.substitute(&with).unwrap_or_else(|| Term::Var(Unknown(u32::MAX)).lt(0))
 }
 
 /// That two words are the same, whatever the operations mean.
