@@ -25,7 +25,7 @@ use crate::events::{Frame, FrameKind, enter};
 use cachet_core::ir::{Block, Fun, Guard, Ix, Program, StmtKind};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::print::Names;
-use cachet_core::rewrite::{Arm, Site};
+use cachet_core::rewrite::{Arm, Live, Site, Visit};
 use cachet_core::script::Rewrite;
 use cachet_source::{Diagnostic, Kind as Severity, Span, codes};
 
@@ -131,6 +131,7 @@ impl Relation<'_> {
             return Err(misfit(Kind::Words, self.misfit("the condition of `case` is not one of the program")));
         };
         let outside = self.context.clone();
+        self.known_guard(&outside, guard).map_err(|d| misfit(Kind::Words, d))?;
         for (holds, lines) in [(true, then), (false, els)] {
             let known = if holds { guard.clone() } else { Guard::Not(Box::new(guard.clone())) };
             self.context.assume(&known);
@@ -188,6 +189,24 @@ impl Relation<'_> {
 
     fn names(&self) -> Names<'_> {
         Names::of(self.program, &self.fun)
+    }
+
+    /// That indices of a recipe name only what is known at a place: what nothing binds there has no value.
+    fn known<'i>(&self, cx: &Context, of: impl IntoIterator<Item = &'i Ix>) -> Result<(), Diagnostic> {
+        let mut live = Live::default();
+        of.into_iter().for_each(|i| live.ix(i));
+        match live.vars.into_iter().find(|v| cx.counter(*v).is_none()) {
+            None => Ok(()),
+            Some(v) => {
+                let name = self.fun.vars.get(v.index()).map_or("?", |info| &info.name);
+                Err(self.misfit(format!("`{name}` is not known there")))
+            }
+        }
+    }
+
+    /// As [`Relation::known`], of a guard.
+    fn known_guard(&self, cx: &Context, guard: &Guard) -> Result<(), Diagnostic> {
+        self.known(cx, [&Ix::If(Box::new(guard.clone()), Box::new(Ix::Lit(0)), Box::new(Ix::Lit(0)))])
     }
 
     /// A refusal because the shape does not fit. The caller says which line it was.

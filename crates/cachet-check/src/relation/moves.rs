@@ -142,10 +142,10 @@ impl Relation<'_> {
                 let (_, fold) = super::find::fold_in(&self.fun, &stmt, &wanted.name).ok_or_else(missing)?;
                 let (lo, hi) = bounds(&fold.domain).ok_or_else(symbolic)?;
                 let mut total = fold.init.clone();
+                // Named, not copied: two copies of a sum in it would share their ids, under different guards.
                 for n in lo..hi {
-                    let mut step = Subst::var(fold.var, Ix::Lit(n));
-                    step.locals.insert(fold.acc, total);
-                    total = self.refreshed(&step.word(&fold.body));
+                    let step = Subst::var(fold.var, Ix::Lit(n)).word(&fold.body);
+                    total = self.refreshed(&Word::Let(fold.acc, Box::new(total), Box::new(step)));
                 }
                 vec![map_stmt_words(&stmt, &mut |w| match w {
                     Word::Fold(f) if f.var == fold.var => total.clone(),
@@ -192,9 +192,10 @@ impl Relation<'_> {
     /// Something that is proved once and then known.
     pub(super) fn given(&mut self, guard: &PatGuard) -> Result<(), Diagnostic> {
         let PatGuard::Known(guard) = guard else { return Err(self.misfit("the condition is not one of the program")) };
+        let cx = self.context.clone();
+        self.known_guard(&cx, guard)?;
         let text = self.names().guard(guard);
         self.needs.extend(needs::allowed(&self.fun, guard));
-        let cx = self.context.clone();
         self.emit(Kind::Given, &cx, cx.guard(guard), &text, &[], &[]);
         self.context.assume(guard);
         Ok(())

@@ -4,6 +4,31 @@ use crate::lie::{Lie, given, gives, s};
 use cachet_core::ir::{Guard, Ix, Rel, StmtKind, Word};
 use cachet_core::pattern::{MoveKind, PatGuard, PatIx};
 
+/// An outer sum unrolled puts an inner one in two branches; what holds in one may not be used in the other.
+#[test]
+fn a_sum_in_two_branches_is_split_in_each() {
+    let sum = "fold v in 0 .. N from 1.0 as t: f32 do t + load a[v]";
+    let blocks = |n: u32| {
+        format!(
+            "(fold g in 0 .. N / 4 from 1.0 as u{n}: f32 do fold v in 0 .. 4 from u{n} as t{n}: f32 do t{n} + load a[4 * g + v])"
+        )
+    };
+    let text = format!(
+        "fn s (reads a: [f32; N]) (mut c: [f32; 1]) =
+  store c[0] = fold k in 0 .. 1 from ({sum}) as r: f32 do
+    if N % 4 == 0 then r else r * 5.0
+
+fn t (reads a: [f32; N]) (mut c: [f32; 1]) =
+  store c[0] = if N % 4 == 0 then {} else {} * 5.0
+",
+        blocks(1),
+        blocks(2)
+    );
+    let lie = Lie::new("two_branches", &text);
+    let split = MoveKind::Split { of: s("v"), by: PatIx::Lit(4), outer: "g".into(), ragged: false };
+    lie.by(vec![MoveKind::Unroll(s("k")), split]).is_refused();
+}
+
 /// A guard that is too deep to be renamed may not turn into one that never holds.
 #[test]
 fn a_guard_too_deep_to_handle_is_not_dropped() {
@@ -41,3 +66,27 @@ fn t (reads a: [f32; N]) (mut c: [f32; 1]) =
     lie.is_refused();
 }
 
+/// What nothing binds at the site has no value, so it can neither be given nor decide a case (A13).
+#[test]
+fn a_condition_names_only_what_is_known() {
+    let text = "fn s (mut c: [f32; M]) =
+  for i in 0 .. M do
+    store c[i] = 1.0
+
+fn t (mut c: [f32; M]) =
+  for p in 0 .. M do
+    if p < 3 then
+      store c[p] = 1.0
+    else
+      store c[p] = 2.0
+";
+    let below_three = |v| Guard::Cmp(Rel::Lt, Ix::Var(v), Ix::Lit(3));
+    let lie = Lie::new("condition", text);
+    for v in [lie.var("i"), lie.var("p"), cachet_core::ir::Var(7_000_000)] {
+        let case = MoveKind::Case { guard: PatGuard::Known(below_three(v)), then: vec![], els: vec![] };
+        for line in [given(below_three(v)), case] {
+            let message = Lie::new("condition", text).by(vec![line]).is_refused();
+            assert!(message.contains("is not known there"), "{message}");
+        }
+    }
+}
