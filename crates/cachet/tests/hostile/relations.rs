@@ -4,6 +4,121 @@ use crate::lie::{Lie, given, gives, s};
 use cachet_core::ir::{Guard, Ix, Rel, StmtKind, Word};
 use cachet_core::pattern::{MoveKind, PatGuard, PatIx};
 
+/// `order` that names a loop twice would run its iterations once for each.
+#[test]
+fn an_order_names_a_loop_once() {
+    let lie = Lie::new(
+        "twice",
+        "fn s (mut c: [f32; M]) =
+  for i in 0 .. M do
+    store c[i] = load c[i] * 3.0
+
+fn t (mut c: [f32; M]) =
+  for p in 0 .. M do
+    for i in 0 .. M do
+      store c[i] = load c[i] * 3.0
+",
+    );
+    let message = lie.by(vec![MoveKind::Order(vec![s("i"), s("i")])]).is_refused();
+    assert!(message.contains("more than once"), "{message}");
+}
+
+/// `T`'s outer loop has the id of a loop inside `S`'s body: what the map puts there would be captured.
+#[test]
+fn a_map_is_not_captured_by_loops_of_the_body() {
+    let lie = Lie::new(
+        "captured_inside",
+        "fn s (reads a: [f32; M, M]) (mut c: [f32; M, M]) =
+  for i in 0 .. M do
+    for k in 0 .. M do
+      store c[i, k] = load a[i, k]
+
+fn t (reads a: [f32; M, M]) (mut c: [f32; M, M]) =
+  for k in 0 .. M do
+    for q in 0 .. M do
+      store c[q, q] = load a[q, q]
+",
+    );
+    let i = lie.var("i");
+    let k = lie.var("k");
+    let reorder = MoveKind::Reorder { by: vec![gives(i, Ix::Var(k))], back: vec![gives(k, Ix::Var(i))] };
+    lie.by(vec![reorder]).is_refused();
+}
+
+/// `T`'s loop has the id of a loop around `S`'s nest.
+#[test]
+fn a_loop_of_t_does_not_capture_what_surrounds_s() {
+    let lie = Lie::new(
+        "captured_outside",
+        "fn s (reads a: [f32; M, M]) (mut c: [f32; M, M]) =
+  for z in 0 .. M do
+    for i in 0 .. M do
+      store c[z, i] = load a[z, i]
+
+fn t (reads a: [f32; M, M]) (mut c: [f32; M, M]) =
+  for w in 0 .. M do
+    for z in 0 .. M do
+      store c[z, z] = load a[z, z]
+",
+    );
+    let i = lie.var("i");
+    let z = lie.var("z");
+    let reorder = MoveKind::Reorder { by: vec![gives(i, Ix::Var(z))], back: vec![gives(z, Ix::Var(i))] };
+    lie.by(vec![reorder]).is_refused();
+}
+
+/// The same shared ids where nothing is captured: an honest renaming.
+#[test]
+fn shared_ids_alone_are_no_reason_to_refuse() {
+    let lie = Lie::new(
+        "shared",
+        "fn s (reads a: [f32; M, M]) (mut c: [f32; M, M]) =
+  for i in 0 .. M do
+    for k in 0 .. M do
+      store c[i, k] = load a[i, k]
+
+fn t (reads a: [f32; M, M]) (mut c: [f32; M, M]) =
+  for k in 0 .. M do
+    for q in 0 .. M do
+      store c[M - 1 - k, q] = load a[M - 1 - k, q]
+",
+    );
+    let m = Ix::Var(lie.before().sizes[0]);
+    let mirror = |v| {
+        let last = Ix::Sub(Box::new(m.clone()), Box::new(Ix::Lit(1)));
+        Ix::Sub(Box::new(last), Box::new(Ix::Var(v)))
+    };
+    let (i, k) = (lie.var("i"), lie.var("k"));
+    let reorder = MoveKind::Reorder { by: vec![gives(i, mirror(k))], back: vec![gives(k, mirror(i))] };
+    lie.by(vec![reorder]).is_accepted();
+}
+
+/// A map may speak of nothing that its side does not know.
+#[test]
+fn a_map_names_only_what_is_known() {
+    for unknown in [7_000_000, 2] {
+        let lie = Lie::new(
+            "unknown",
+            "fn s (mut c: [f32; M]) =
+  for i in 0 .. M do
+    store c[i] = 1.0
+  for j in 0 .. M do
+    store c[j] = load c[j] + 2.0
+
+fn t (mut c: [f32; M]) =
+  for p in 0 .. M do
+    store c[0] = 1.0
+  for j in 0 .. M do
+    store c[j] = load c[j] + 2.0
+",
+        );
+        let (i, p) = (lie.var("i"), lie.var("p"));
+        let far = cachet_core::ir::Var(unknown);
+        let reorder = MoveKind::Reorder { by: vec![gives(i, Ix::Var(far))], back: vec![gives(p, Ix::Var(far))] };
+        lie.by(vec![reorder]).is_refused();
+    }
+}
+
 /// An outer sum unrolled puts an inner one in two branches; what holds in one may not be used in the other.
 #[test]
 fn a_sum_in_two_branches_is_split_in_each() {
