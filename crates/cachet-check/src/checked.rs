@@ -148,6 +148,7 @@ impl Checker {
         if !self.accepts(of) {
             return false;
         }
+        self.callers_fall(fun);
         let name = self.program.funs[fun.index()].name.clone();
         let span = self.program.funs[fun.index()].span;
         let mut made = derive(&self.program, of, &name, types);
@@ -174,7 +175,21 @@ impl Checker {
 
     /// Counts a schedule as refused: a step of it could not even be applied.
     pub fn refuse(&mut self, fun: FunId) {
+        self.callers_fall(fun);
         self.accepted[fun.index()] = false;
+    }
+
+    /// Whatever calls a function was checked against what it was, and counts no longer once that changes.
+    fn callers_fall(&mut self, fun: FunId) {
+        let mut changed = vec![fun];
+        while let Some(of) = changed.pop() {
+            for (n, caller) in self.program.funs.iter().enumerate() {
+                if self.accepted[n] && callees(caller).contains(&of) {
+                    self.accepted[n] = false;
+                    changed.push(FunId(n as u32));
+                }
+            }
+        }
     }
 
     /// Checks one step and, if every condition is proved, puts the program after it in the place of the one before.
@@ -183,6 +198,7 @@ impl Checker {
     /// The first condition that was not proved, or a structural misfit. The function then counts as refused.
     pub fn accept_step(&mut self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<StepReport, Box<Failure>> {
         let result = self.step(id, rewrite, asked);
+        self.callers_fall(id);
         if result.is_err() {
             self.accepted[id.index()] = false;
         }
@@ -207,6 +223,10 @@ impl Checker {
         if !self.accepts(id) {
             let message = format!("relation {}: the program before the step was refused", asked.name);
             return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
+        }
+        if !relation::same_head(before, &rewrite.after) {
+            let message = format!("relation {}: the step changes more of the program than it says", asked.name);
+            return Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)));
         }
         let rewrite = &unrequired(before, rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {

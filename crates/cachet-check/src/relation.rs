@@ -262,17 +262,7 @@ impl Relation<'_> {
 /// `T` in `S`'s place in the first gives the second.
 fn same_elsewhere(before: &Fun, rewrite: &Rewrite) -> bool {
     let after = &rewrite.after;
-    let tables = after.vars.starts_with(&before.vars)
-        && after.locals.starts_with(&before.locals)
-        && after.buffers.starts_with(&before.buffers)
-        && after.sizes == before.sizes
-        && after.params == before.params
-        && after.requires.starts_with(&before.requires)
-        && after.produces == before.produces
-        && after.scratch == before.scratch
-        && after.type_params == before.type_params
-        && after.name == before.name;
-    if !tables {
+    if !same_head(before, after) {
         return false;
     }
     let Some(t) = rewrite.to.stmts(after) else { return false };
@@ -282,6 +272,20 @@ fn same_elsewhere(before: &Fun, rewrite: &Rewrite) -> bool {
         Some(site) => site == rewrite.to && replayed.body == after.body,
         None => false,
     }
+}
+
+/// The second function is the first but for its body, more ids and more requirements.
+pub(crate) fn same_head(before: &Fun, after: &Fun) -> bool {
+    after.vars.starts_with(&before.vars)
+        && after.locals.starts_with(&before.locals)
+        && after.buffers.starts_with(&before.buffers)
+        && after.sizes == before.sizes
+        && after.params == before.params
+        && after.requires.starts_with(&before.requires)
+        && after.produces == before.produces
+        && after.scratch == before.scratch
+        && after.type_params == before.type_params
+        && after.name == before.name
 }
 
 /// What is known at a site.

@@ -10,5 +10,9 @@
 mod functions;
 #[path = "hostile/lie.rs"]
 mod lie;
+#[path = "hostile/proposals.rs"]
+mod proposals;
 #[path = "hostile/relations.rs"]
 mod relations;
+#[path = "hostile/requirements.rs"]
+mod requirements;

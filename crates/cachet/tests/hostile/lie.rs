@@ -11,10 +11,14 @@ use cachet_core::script::Rewrite;
 use cachet_oracle::symbolic::{Comparison, Side as Ran, compare};
 use cachet_source::{Sources, Span};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The functions of a text, typed.
 pub fn program(name: &str, text: &str) -> Program {
-    let path = format!("{}/hostile_{name}.cachet", env!("CARGO_TARGET_TMPDIR"));
+    // Tests run at once, and some use one text several times.
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let n = FILES.fetch_add(1, Ordering::Relaxed);
+    let path = format!("{}/hostile_{name}_{n}.cachet", env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(&path, text).expect("a file can be written");
     let mut sources = Sources::new();
     let (module, diagnostics) = cachet_frontend::load(&path, Disk.files(), &mut sources);
