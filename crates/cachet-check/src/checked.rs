@@ -77,6 +77,7 @@ pub struct StepReport {
 }
 
 /// Checks functions and steps, and keeps the program that results.
+#[derive(Clone)]
 pub struct Checker {
     program: Program,
     accepted: Vec<bool>,
