@@ -6,9 +6,9 @@ use crate::prover::{self, Verdict};
 use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Device, Fun, FunId, Program, StmtKind};
+use cachet_core::ir::{Binding, Device, Domain, Fun, FunId, Ix, Program, Shape, StmtKind, Word};
 use cachet_core::print::Names;
-use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
+use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt, visit_word};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
 use cachet_source::{Diagnostic, codes};
@@ -297,6 +297,17 @@ fn unrequired(before: &Fun, rewrite: &Rewrite) -> Rewrite {
 /// At most this many failed conditions of one function are reported.
 pub const MOST_FAILURES: usize = 8;
 
+/// Whether a range has no element, or as many as halving comes out even for.
+fn halves(domain: &Domain) -> bool {
+    match domain {
+        Domain::Range { lo: Ix::Lit(lo), hi: Ix::Lit(hi) } => {
+            let count = i128::from(*hi) - i128::from(*lo);
+            count <= 0 || count.count_ones() == 1
+        }
+        Domain::Range { .. } | Domain::Blocks { .. } => false,
+    }
+}
+
 /// Refuses what no rule here covers yet: devices need their arithmetic, leases exclusiveness, strides injectivity.
 fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
     struct Uncovered(Option<(&'static str, cachet_source::Span)>);
@@ -321,6 +332,15 @@ fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
                 | StmtKind::Print(_) => {}
             }
             visit_stmt(self, stmt);
+        }
+        fn word(&mut self, word: &Word) {
+            if let Word::Reduce(r) = word
+                && r.shape == Shape::Halving
+                && !halves(&r.domain)
+            {
+                self.0 = self.0.or(Some(("halving of a number of terms that is no literal power of two", r.span.0)));
+            }
+            visit_word(self, word);
         }
     }
     let mut found = Uncovered(None);

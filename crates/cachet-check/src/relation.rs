@@ -22,11 +22,12 @@ pub(crate) mod sym;
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
 use crate::events::{Frame, FrameKind, enter};
-use cachet_core::ir::{Block, Fun, Guard, Ix, Program, StmtKind};
+use cachet_core::ir::{Block, Fun, Guard, Ix, MAX_DEPTH, Program, StmtKind};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Arm, Live, Site, Visit};
 use cachet_core::script::Rewrite;
+use cachet_core::validate::shallow;
 use cachet_source::{Diagnostic, Kind as Severity, Span, codes};
 
 /// What a relation is called and where it was asked for.
@@ -98,7 +99,11 @@ impl Relation<'_> {
             if let MoveKind::Case { guard, then, els } = &line.kind {
                 return self.case((s, t), guard, (then, els), &recipe[n + 1..]);
             }
-            self.apply(&mut s, &mut t, &line.kind).map_err(|d| self.misfit_in_line(n, line, d))?;
+            let applied = self.apply(&mut s, &mut t, &line.kind);
+            // What follows recurses with the statements.
+            let deep = || self.misfit(format!("the programs nest deeper than {MAX_DEPTH} after it"));
+            let applied = applied.and_then(|()| if shallow(&s) && shallow(&t) { Ok(()) } else { Err(deep()) });
+            applied.map_err(|d| self.misfit_in_line(n, line, d))?;
         }
         self.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))
     }

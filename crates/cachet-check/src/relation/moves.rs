@@ -21,6 +21,8 @@ use cachet_source::Diagnostic;
 
 /// The longest loop that is unrolled.
 const MAX_COPIES: i64 = 4_096;
+/// The longest sum: its copies stand inside one another.
+const MAX_TERMS: i64 = 256;
 
 impl Relation<'_> {
     /// Moves the statement before a loop into its first iteration.
@@ -116,13 +118,12 @@ impl Relation<'_> {
         let (Found::Loop(spot) | Found::Fold(spot)) = &found;
         let missing = || self.misfit(format!("there is no loop or sum {place}"));
         let stmt = spot.block(block).and_then(|b| b.get(spot.at)).ok_or_else(missing)?.clone();
+        let most = if matches!(found, Found::Loop(_)) { MAX_COPIES } else { MAX_TERMS };
         let bounds = |d: &Domain| match d {
-            Domain::Range { lo: Ix::Lit(lo), hi: Ix::Lit(hi) } if hi.checked_sub(*lo)? <= MAX_COPIES => {
-                Some((*lo, *hi))
-            }
+            Domain::Range { lo: Ix::Lit(lo), hi: Ix::Lit(hi) } if hi.checked_sub(*lo)? <= most => Some((*lo, *hi)),
             Domain::Range { .. } | Domain::Blocks { .. } => None,
         };
-        let symbolic = || self.misfit(format!("{place} is not of a literal length of at most {MAX_COPIES}"));
+        let symbolic = || self.misfit(format!("{place} is not of a literal length of at most {most}"));
         let made = match (&found, &stmt.kind) {
             (Found::Loop(_), StmtKind::For { var, domain, body }) => {
                 let (lo, hi) = bounds(domain).ok_or_else(symbolic)?;

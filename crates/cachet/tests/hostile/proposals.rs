@@ -2,8 +2,8 @@
 //! bring the checker down.
 
 use crate::lie::{Lie, given, s};
-use cachet_core::ir::{Buffer, Guard, Ix, Rel, Role, Var, VarKind};
-use cachet_core::pattern::MoveKind;
+use cachet_core::ir::{At, Buffer, Device, Grid, Guard, Ix, Rel, Role, Stmt, StmtKind, Var, VarKind};
+use cachet_core::pattern::{MoveKind, PatIx};
 use cachet_core::rewrite::{Arm, Site, Turn};
 use cachet_core::script::Rewrite;
 
@@ -109,4 +109,62 @@ fn ids_lie_in_their_tables() {
         let lie = Lie::new("same", SAME).by(vec![kind]);
         assert!(lie.check().is_err());
     }
+}
+
+/// A grid of no axis has one iteration, whatever it contains.
+#[test]
+fn a_grid_has_an_axis() {
+    let mut lie = Lie::new(
+        "no_axis",
+        "fn s (mut c: [f32; M]) =
+  for i in 0 .. M do
+    store c[i] = load c[i] * 3.0
+
+fn t (mut c: [f32; M]) =
+  for i in 0 .. M do
+    store c[i] = load c[i] * 3.0
+  for j in 0 .. M do
+    store c[j] = load c[j] * 5.0
+",
+    );
+    let after = &mut lie.rewrite.after;
+    let body = std::mem::take(&mut after.body);
+    let writes = cachet_core::windows::infer(after, &body);
+    let grid = Grid { device: Device::HOST, level: 0, axes: vec![], writes, body };
+    after.body = vec![Stmt { kind: StmtKind::Grid(Box::new(grid)), span: At::default() }];
+    lie.rewrite.to.len = 1;
+    lie.is_refused();
+}
+
+/// Numbers that a recipe gives are as large as they can be.
+#[test]
+fn numbers_of_a_recipe_may_be_anything() {
+    let huge = |ix: Ix| Ix::Mul(i64::MAX, Box::new(Ix::Mul(i64::MAX, Box::new(Ix::Mul(i64::MIN, Box::new(ix))))));
+    let lie = Lie::new("same", SAME);
+    let m = Ix::Var(lie.before().sizes[0]);
+    let line = given(Guard::Cmp(Rel::Le, huge(m), Ix::Lit(i64::MIN)));
+    assert!(Lie::new("same", SAME).by(vec![line]).check().is_err());
+    for size in [i64::MAX, i64::MIN, 0] {
+        for ragged in [true, false] {
+            let line = MoveKind::Split { of: s("i"), by: PatIx::Lit(size), outer: "g".into(), ragged };
+            assert!(Lie::new("same", SAME).by(vec![line]).check().is_err());
+        }
+    }
+}
+
+/// A long sum written out is refused or related, and nothing worse.
+#[test]
+fn a_long_sum_can_be_unrolled() {
+    let text = "fn s (reads a: [f32; M]) (mut c: [f32; 1])
+requires M >= 4096
+=
+  store c[0] = fold k in 0 .. 4096 from 0.0 as r: f32 do r + load a[k]
+
+fn t (reads a: [f32; M]) (mut c: [f32; 1])
+requires M >= 4096
+=
+  store c[0] = fold k in 0 .. 4095 from 0.0 as r: f32 do r + load a[k]
+";
+    let lie = Lie::new("long", text).by(vec![MoveKind::Unroll(s("k"))]);
+    assert!(lie.check().is_err());
 }
