@@ -205,3 +205,43 @@ fn t (mut c: [f32; M]) =
         }
     }
 }
+
+/// A total that is used twice doubles with every term that is written out, and one that is not grows deep.
+#[test]
+fn words_that_grow_are_refused() {
+    let lines = "    x = x * x\n".repeat(80);
+    let doubled = format!(
+        "fn s (mut c: [f32; 1]) =
+  var x: f32 = 2.0
+  for i in 0 .. 1 do
+{lines}  store c[0] = x
+
+fn t (mut c: [f32; 1]) =
+  var x: f32 = 2.0
+  for i in 0 .. 1 do
+{lines}    x = x + x
+  store c[0] = x
+"
+    );
+    assert!(Lie::new("doubled_lines", &doubled).check().is_err());
+    let twice = |last: &str| {
+        format!(
+            "(reads a: [f32; 200]) (mut c: [f32; 1]) =
+  store c[0] = fold k in 0 .. 200 from 2.0 as r: f32 do
+    r * r {last} load a[k]
+"
+        )
+    };
+    let text = format!("fn s {}\nfn t {}", twice("+"), twice("-"));
+    assert!(Lie::new("doubled_sum", &text).by(vec![MoveKind::Unroll(s("k"))]).check().is_err());
+    let chain = |last: &str| {
+        format!(
+            "(reads a: [f32; 4000]) (mut c: [f32; 1]) =
+  for k in 0 .. 4000 do
+    store c[0] = load c[0] {last} load a[k]
+"
+        )
+    };
+    let text = format!("fn s {}\nfn t {}", chain("+"), chain("-"));
+    assert!(Lie::new("chain", &text).by(vec![MoveKind::Unroll(s("k"))]).check().is_err());
+}
