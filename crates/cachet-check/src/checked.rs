@@ -7,9 +7,9 @@ use crate::proofs::Proofs;
 use crate::relation::{self, Asked, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Device, Fun, FunId, Guard, ImplId, Program, StmtKind};
+use cachet_core::ir::{Binding, Device, Domain, Fun, FunId, Guard, ImplId, Ix, Program, Shape, StmtKind, Word};
 use cachet_core::print::Names;
-use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt};
+use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt, visit_word};
 use cachet_core::script::Rewrite;
 use cachet_core::validate;
 use cachet_source::{Diagnostic, codes};
@@ -85,6 +85,7 @@ pub struct StepReport {
 }
 
 /// Checks functions and steps, and keeps the program that results.
+#[derive(Clone)]
 pub struct Checker {
     program: Program,
     accepted: Vec<bool>,
@@ -238,6 +239,7 @@ impl Checker {
         if !self.accepts(of) || self.bindable(fun, types).is_err() {
             return false;
         }
+        self.callers_fall(fun);
         let name = self.program.funs[fun.index()].name.clone();
         let span = self.program.funs[fun.index()].span;
         let mut made = derive(&self.program, of, &name, types);
@@ -264,7 +266,21 @@ impl Checker {
 
     /// Counts a schedule as refused: a step of it could not even be applied.
     pub fn refuse(&mut self, fun: FunId) {
+        self.callers_fall(fun);
         self.accepted[fun.index()] = false;
+    }
+
+    /// Whatever calls a function was checked against what it was, and counts no longer once that changes.
+    fn callers_fall(&mut self, fun: FunId) {
+        let mut changed = vec![fun];
+        while let Some(of) = changed.pop() {
+            for (n, caller) in self.program.funs.iter().enumerate() {
+                if self.accepted[n] && callees(caller).contains(&of) {
+                    self.accepted[n] = false;
+                    changed.push(FunId(n as u32));
+                }
+            }
+        }
     }
 
     /// Checks one step and, if every condition is proved, puts the program after it in the place of the one before.
@@ -275,6 +291,7 @@ impl Checker {
         let mut proofs = std::mem::take(&mut self.proofs);
         let result = self.step(id, rewrite, asked, &mut proofs);
         self.proofs = proofs;
+        self.callers_fall(id);
         if result.is_err() {
             self.accepted[id.index()] = false;
         }
@@ -308,6 +325,10 @@ impl Checker {
         if !self.accepts(id) {
             let message = format!("relation {}: the program before the step was refused", asked.name);
             return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
+        }
+        if !relation::same_head(before, &rewrite.after) {
+            let message = format!("relation {}: the step changes more of the program than it says", asked.name);
+            return Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)));
         }
         let fewer = unrequired(proofs, before, rewrite);
         let rewrite = fewer.as_ref().unwrap_or(rewrite);
@@ -393,6 +414,17 @@ fn unrequired(proofs: &mut Proofs, before: &Fun, rewrite: &Rewrite) -> Option<Re
 /// At most this many failed conditions of one function are reported.
 pub const MOST_FAILURES: usize = 8;
 
+/// Whether a range has no element, or as many as halving comes out even for.
+fn halves(domain: &Domain) -> bool {
+    match domain {
+        Domain::Range { lo: Ix::Lit(lo), hi: Ix::Lit(hi) } => {
+            let count = i128::from(*hi) - i128::from(*lo);
+            count <= 0 || count.count_ones() == 1
+        }
+        Domain::Range { .. } | Domain::Blocks { .. } => false,
+    }
+}
+
 /// Refuses what no rule here covers yet: devices need their arithmetic, leases exclusiveness, strides injectivity.
 fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
     struct Uncovered(Option<(&'static str, cachet_source::Span)>);
@@ -417,6 +449,15 @@ fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
                 | StmtKind::Print(_) => {}
             }
             visit_stmt(self, stmt);
+        }
+        fn word(&mut self, word: &Word) {
+            if let Word::Reduce(r) = word
+                && r.shape == Shape::Halving
+                && !halves(&r.domain)
+            {
+                self.0 = self.0.or(Some(("halving of a number of terms that is no literal power of two", r.span.0)));
+            }
+            visit_word(self, word);
         }
     }
     let mut found = Uncovered(None);

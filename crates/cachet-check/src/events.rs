@@ -1,6 +1,6 @@
 //! The reads, writes and calls of a function, each with where it stands and what encloses it.
 
-use cachet_core::ir::{Access, Block, Buffer, Call, Domain, Elem, Fun, Guard, Ix, Stmt, StmtKind, Var, Word};
+use cachet_core::ir::{Access, Block, Buffer, Call, Domain, Elem, Fun, Guard, Ix, Local, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::{Arm, Turn};
 use cachet_source::Span;
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ pub enum What {
     Read(Access),
     /// A cell is written.
     Write(Access),
+    /// A cell of a local array is read or written.
+    Cell(Local, Vec<Ix>),
     /// An index becomes a word of an element type.
     Convert(Ix, Elem),
     /// A whole buffer is read.
@@ -169,10 +171,13 @@ impl Walk {
                 self.inside(Arm::First, vec![FrameKind::Guard(guard.clone(), true)], then);
                 self.inside(Arm::Else, vec![FrameKind::Guard(guard.clone(), false)], els);
             }
-            StmtKind::Let { local: _, word }
-            | StmtKind::Var { local: _, init: word }
-            | StmtKind::Assign { local: _, at: _, word }
-            | StmtKind::Print(word) => self.word(word),
+            StmtKind::Let { local: _, word } | StmtKind::Var { local: _, init: word } | StmtKind::Print(word) => {
+                self.word(word)
+            }
+            StmtKind::Assign { local, at, word } => {
+                self.word(word);
+                self.cell(*local, at);
+            }
             StmtKind::Store { to, word } => {
                 self.word(word);
                 self.emit(What::Write(to.clone()));
@@ -189,9 +194,16 @@ impl Walk {
         self.frames.pop();
     }
 
+    fn cell(&mut self, local: Local, at: &[Ix]) {
+        if !at.is_empty() {
+            self.emit(What::Cell(local, at.to_vec()));
+        }
+    }
+
     fn word(&mut self, word: &Word) {
         match word {
-            Word::Lit(_) | Word::Local(..) => {}
+            Word::Lit(_) => {}
+            Word::Local(l, at) => self.cell(*l, at),
             Word::Index(ix, elem) => self.emit(What::Convert(ix.clone(), *elem)),
             Word::Load(a) => self.emit(What::Read(a.clone())),
             Word::Op { op: _, arith: _, args } | Word::Apply(_, args) | Word::Tuple(args) => {

@@ -47,7 +47,7 @@ enum Found {
 }
 
 /// What is known.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Proofs {
     /// Verdicts of this run, by hash.
     known: HashMap<u64, Vec<(Text, Option<Model>)>>,

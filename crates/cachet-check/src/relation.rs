@@ -25,11 +25,12 @@ pub use trace::{Point, TracedMove};
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
 use crate::events::{Frame, FrameKind, enter};
-use cachet_core::ir::{Block, Fun, Guard, Ix, Program, StmtKind};
+use cachet_core::ir::{Block, Fun, Guard, Ix, MAX_DEPTH, Program, StmtKind};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::print::Names;
-use cachet_core::rewrite::{Arm, Site};
+use cachet_core::rewrite::{Arm, Live, Site, Visit};
 use cachet_core::script::Rewrite;
+use cachet_core::validate::shallow;
 use cachet_source::{Diagnostic, Kind as Severity, Span, codes};
 
 /// What a relation is called and where it was asked for.
@@ -122,7 +123,11 @@ impl Relation<'_> {
                 self.note(|| Point::after(&line.kind), &s, &t);
                 return self.case((s, t), guard, (then, els), &recipe[n + 1..]);
             }
-            self.apply(&mut s, &mut t, &line.kind).map_err(|d| self.misfit_in_line(n, line, d))?;
+            let applied = self.apply(&mut s, &mut t, &line.kind);
+            // What follows recurses with the statements.
+            let deep = || self.misfit(format!("the programs nest deeper than {MAX_DEPTH} after it"));
+            let applied = applied.and_then(|()| if shallow(&s) && shallow(&t) { Ok(()) } else { Err(deep()) });
+            applied.map_err(|d| self.misfit_in_line(n, line, d))?;
             self.note(|| Point::after(&line.kind), &s, &t);
         }
         self.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
@@ -158,6 +163,7 @@ impl Relation<'_> {
             return Err(misfit(Kind::Words, self.misfit("the condition of `case` is not one of the program")));
         };
         let outside = self.context.clone();
+        self.known_guard(&outside, guard).map_err(|d| misfit(Kind::Words, d))?;
         for (holds, lines) in [(true, then), (false, els)] {
             let known = if holds { guard.clone() } else { Guard::Not(Box::new(guard.clone())) };
             self.context.assume(&known);
@@ -217,6 +223,24 @@ impl Relation<'_> {
         Names::of(self.program, &self.fun)
     }
 
+    /// That indices of a recipe name only what is known at a place: what nothing binds there has no value.
+    fn known<'i>(&self, cx: &Context, of: impl IntoIterator<Item = &'i Ix>) -> Result<(), Diagnostic> {
+        let mut live = Live::default();
+        of.into_iter().for_each(|i| live.ix(i));
+        match live.vars.into_iter().find(|v| cx.counter(*v).is_none()) {
+            None => Ok(()),
+            Some(v) => {
+                let name = self.fun.vars.get(v.index()).map_or("?", |info| &info.name);
+                Err(self.misfit(format!("`{name}` is not known there")))
+            }
+        }
+    }
+
+    /// As [`Relation::known`], of a guard.
+    fn known_guard(&self, cx: &Context, guard: &Guard) -> Result<(), Diagnostic> {
+        self.known(cx, [&Ix::If(Box::new(guard.clone()), Box::new(Ix::Lit(0)), Box::new(Ix::Lit(0)))])
+    }
+
     /// A refusal because the shape does not fit. The caller says which line it was.
     fn misfit(&self, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, codes::RECIPE, message)
@@ -273,17 +297,7 @@ impl Relation<'_> {
 /// `T` in `S`'s place in the first gives the second.
 fn same_elsewhere(before: &Fun, rewrite: &Rewrite) -> bool {
     let after = &rewrite.after;
-    let tables = after.vars.starts_with(&before.vars)
-        && after.locals.starts_with(&before.locals)
-        && after.buffers.starts_with(&before.buffers)
-        && after.sizes == before.sizes
-        && after.params == before.params
-        && after.requires.starts_with(&before.requires)
-        && after.produces == before.produces
-        && after.scratch == before.scratch
-        && after.type_params == before.type_params
-        && after.name == before.name;
-    if !tables {
+    if !same_head(before, after) {
         return false;
     }
     let Some(t) = rewrite.to.stmts(after) else { return false };
@@ -293,6 +307,20 @@ fn same_elsewhere(before: &Fun, rewrite: &Rewrite) -> bool {
         Some(site) => site == rewrite.to && replayed.body == after.body,
         None => false,
     }
+}
+
+/// The second function is the first but for its body, more ids and more requirements.
+pub(crate) fn same_head(before: &Fun, after: &Fun) -> bool {
+    after.vars.starts_with(&before.vars)
+        && after.locals.starts_with(&before.locals)
+        && after.buffers.starts_with(&before.buffers)
+        && after.sizes == before.sizes
+        && after.params == before.params
+        && after.requires.starts_with(&before.requires)
+        && after.produces == before.produces
+        && after.scratch == before.scratch
+        && after.type_params == before.type_params
+        && after.name == before.name
 }
 
 /// What is known at a site.

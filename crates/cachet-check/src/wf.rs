@@ -32,7 +32,7 @@ use crate::events::{Contexts, Event, What, events};
 use crate::formula::{Formula, Term};
 use crate::proofs::Proofs;
 use crate::prover::Verdict;
-use cachet_core::ir::{Access, Buffer, Elem, Fun, Ix, Layout, Program, Role, Strides};
+use cachet_core::ir::{Access, Buffer, Elem, Fun, Ix, Layout, Local, Program, Role, Strides, VarKind};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Kind as Severity, codes};
 
@@ -54,6 +54,7 @@ pub fn conditions(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Result<V
         let cx = contexts.of(event);
         match &event.what {
             What::Read(a) | What::Write(a) => bounds(&names, fun, &cx, a, event, &mut out),
+            What::Cell(l, at) => cells(&names, fun, &cx, (*l, at), event, &mut out),
             What::Alloc(b) => extents(&names, fun, *b, &cx, &mut out),
             What::Compare(a, b) => same_shape(&names, fun, &cx, (*a, *b), event, &mut out),
             What::Call(c) => lend::call(program, fun, &cx, c, event, &mut out)?,
@@ -118,6 +119,23 @@ fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event,
     }
 }
 
+/// As [`bounds`], of a local array.
+fn cells(names: &Names<'_>, fun: &Fun, cx: &Context, (l, at): (Local, &[Ix]), event: &Event, out: &mut Vec<Condition>) {
+    let info = &fun.locals[l.index()];
+    for (ix, n) in at.iter().zip(&info.dims) {
+        let i = cx.ix(ix);
+        let text = names.ix(ix);
+        let sides =
+            [(Term::Lit(0).le(i.clone()), format!("0 <= {text}")), (i.lt(i128::from(*n)), format!("{text} < {n}"))];
+        for (goal, side) in sides {
+            let claim = format!("an access stays inside {}: {side}", info.name);
+            let note = format!("`{}` has {n} cells there", info.name);
+            let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim).at(event.span, "").note(note);
+            out.push(c);
+        }
+    }
+}
+
 /// An index that becomes an integer word has to fit its type; a float takes any, rounded.
 fn converts(names: &Names<'_>, cx: &Context, (ix, elem): (&Ix, Elem), event: &Event, out: &mut Vec<Condition>) {
     let bits = 8 * elem.bytes() as u32;
@@ -152,7 +170,7 @@ fn extents(names: &Names<'_>, fun: &Fun, buffer: Buffer, cx: &Context, out: &mut
     let info = &fun.buffers[buffer.index()];
     for e in &info.extents {
         match e {
-            Ix::Var(_) => {}
+            Ix::Var(v) if fun.vars[v.index()].kind == VarKind::Size => {}
             Ix::Lit(n) if *n >= 0 => {}
             _ => out.push(
                 Condition::new(

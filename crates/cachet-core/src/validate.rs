@@ -15,7 +15,7 @@
 //! 10. *head*: parameters are parameters, `produces` and `scratch` name `mut` ones, sizes are sizes.
 //! 11. *leases*: while a lease is in force its buffer's own name is not used, except to lease it again where both are
 //!     read only; a read-only lease is not written.
-//! 12. *grids*: a grid of level n + 1 stands in one of level n of the same device, and in no other; its body assigns no
+//! 12. *grids*: a grid has an axis; a grid of level n + 1 stands in one of level n of the same device, and in no other; its body assigns no
 //!     local from outside, prints nothing and counts no differences, and calls nothing that does or that has a grid; a
 //!     window names a buffer from outside that may be written.
 //! 13. *impls*: an implementation has its interface's operations, at its value's type.
@@ -77,6 +77,11 @@ pub fn validate_fun(program: &Program, fun: &Fun) -> Result<(), Vec<Fault>> {
     check.head();
     check.block(&fun.body);
     if check.faults.is_empty() { Ok(()) } else { Err(check.faults) }
+}
+
+/// Whether statements nest no deeper than a function's may: walkers recurse with them.
+pub fn shallow(block: &[Stmt]) -> bool {
+    depth::block_within(block)
 }
 
 struct Check<'a> {
@@ -274,6 +279,9 @@ impl<'a> Check<'a> {
         };
         if !place {
             self.fault("grids", format!("a grid of level {} does not stand in one of the level above", g.level));
+        }
+        if g.axes.is_empty() {
+            self.fault("grids", "a grid without an axis");
         }
         let scope = self.vars.clone();
         for (v, d) in &g.axes {

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 #[test]
 fn programs_of_the_guide_are_as_it_says() {
     let guide = std::fs::read_to_string(root().join("docs/guide.md")).expect("the guide");
-    let programs: Vec<&str> =
-        guide.split("```cachet\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let programs: Vec<&str> = guide.split("```cachet\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(programs.len() > 6, "the guide has programs");
     let folder = scratch("guide");
     let mut refused = 0;

@@ -41,8 +41,8 @@ impl Relation<'_> {
                         "the call of {name} stands among the statements to be reordered; write its body out instead"
                     )));
                 }
-                // That it fits is a condition of the program as a whole.
-                What::Convert(..) => continue,
+                // That it fits is a condition of the program as a whole; locals follow below.
+                What::Convert(..) | What::Cell(..) => continue,
                 What::ReadAll(_) | What::Compare(..) | What::Alloc(_) => {
                     return Err(self.misfit("host statements such as `alloc` and `differing` cannot be reordered"));
                 }

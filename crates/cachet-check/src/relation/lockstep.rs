@@ -60,6 +60,8 @@ struct Pair {
     /// Locals declared on either side of the fragment.
     declared: BTreeSet<Local>,
     next: u32,
+    /// Whether a word was too large to be kept. What stands for it equals nothing.
+    outgrown: bool,
 }
 
 /// Where words are compared, for messages.
@@ -87,6 +89,7 @@ impl Relation<'_> {
             coupled: BTreeSet::new(),
             declared: BTreeSet::new(),
             next: 0,
+            outgrown: false,
         };
         self.pair_blocks(s, t, &mut pair, &When::End)
     }
@@ -297,6 +300,9 @@ impl Relation<'_> {
             self.execute(stmt, Side::T, pair, &mut starts)?;
         }
         pair.s.cx.continue_from(&pair.t.cx.clone());
+        if pair.outgrown {
+            return Err(self.shape("a word that is named or stored is too large to be compared"));
+        }
         for (a, b) in couples {
             if let (Some(x), Some(y)) = (starts.get(&(true, a)), starts.get(&(false, b))) {
                 let what = format!("the two runs start from the same words in {}", self.names().local(a));
@@ -315,11 +321,11 @@ impl Relation<'_> {
     ) -> Result<(), Diagnostic> {
         match &stmt.kind {
             StmtKind::Let { local, word } => {
-                let value = self.word(word, side, pair);
+                let value = self.kept(word, side, pair);
                 pair.run(side).lets.insert(*local, value);
             }
             StmtKind::Var { local, init } => {
-                let value = self.word(init, side, pair);
+                let value = self.kept(init, side, pair);
                 starts.insert((side == Side::S, *local), value.clone());
                 let key = pair.key(side, *local);
                 pair.fresh_contents(key);
@@ -328,13 +334,13 @@ impl Relation<'_> {
                 }
             }
             StmtKind::Assign { local, at, word } => {
-                let value = self.word(word, side, pair);
+                let value = self.kept(word, side, pair);
                 let at = pair.run(side).cx.tuple(at);
                 let key = pair.key(side, *local);
                 pair.run(side).written.entry(key).or_default().cells.push((at, value, word.clone()));
             }
             StmtKind::Store { to, word } => {
-                let value = self.word(word, side, pair);
+                let value = self.kept(word, side, pair);
                 let at = pair.run(side).cx.tuple(&to.at);
                 let key = Key::Buffer(crate::wf::root(&self.fun, to.buffer));
                 pair.run(side).written.entry(key).or_default().cells.push((at, value, word.clone()));
@@ -349,6 +355,18 @@ impl Relation<'_> {
             StmtKind::For { .. } | StmtKind::If { .. } => {}
         }
         Ok(())
+    }
+
+    /// A word that is named or stored, and so may be copied any number of times.
+    fn kept(&mut self, word: &Word, side: Side, pair: &mut Pair) -> Sym {
+        if !pair.outgrown {
+            let value = self.word(word, side, pair);
+            if value.is_small() {
+                return value;
+            }
+            pair.outgrown = true;
+        }
+        Sym::Cell(pair.base(), vec![])
     }
 
     /// A word as a tree over what memory held.
@@ -374,7 +392,7 @@ impl Relation<'_> {
             Word::Tuple(args) => Sym::Tuple(all(self, args, pair)),
             Word::Part(w, n) => self.word(w, side, pair).part(*n),
             Word::Let(l, a, b) => {
-                let value = self.word(a, side, pair);
+                let value = self.kept(a, side, pair);
                 pair.run(side).lets.insert(*l, value);
                 self.word(b, side, pair)
             }
@@ -538,15 +556,16 @@ impl Pair {
             Key::Private(..) => self.run(side).private.get(&key).copied(),
             Key::Buffer(_) | Key::Local(_) => self.shared.get(&key).copied(),
         };
-        let mut word = Sym::Cell(base.unwrap_or(Base(0)), at.to_vec());
-        let run = self.run(side);
-        for (to, value, _) in run.written.get(&key).map_or(&[][..], |w| &w.cells) {
-            if to.len() == at.len() && to.iter().zip(at).all(|(x, y)| identical(x, y)) {
-                word = value.clone();
-            } else {
-                let here = crate::condition::same_tuple(to, at);
-                word = Sym::If(here, Box::new(value.clone()), Box::new(word));
-            }
+        let written = self.run(side).written.get(&key).map_or(&[][..], |w| &w.cells);
+        let hits = |to: &[Term]| to.len() == at.len() && to.iter().zip(at).all(|(x, y)| identical(x, y));
+        // What was written before the newest write to this very cell does not matter.
+        let (mut word, newer) = match written.iter().rposition(|(to, ..)| hits(to)) {
+            Some(n) => (written[n].1.clone(), &written[n + 1..]),
+            None => (Sym::Cell(base.unwrap_or(Base(0)), at.to_vec()), written),
+        };
+        for (to, value, _) in newer {
+            let here = crate::condition::same_tuple(to, at);
+            word = Sym::If(here, Box::new(value.clone()), Box::new(word));
         }
         word
     }

@@ -21,6 +21,8 @@ use cachet_source::Diagnostic;
 
 /// The longest loop that is unrolled.
 const MAX_COPIES: i64 = 4_096;
+/// The longest sum: its copies stand inside one another.
+const MAX_TERMS: i64 = 256;
 
 impl Relation<'_> {
     /// Moves the statement before a loop into its first iteration.
@@ -116,13 +118,12 @@ impl Relation<'_> {
         let (Found::Loop(spot) | Found::Fold(spot)) = &found;
         let missing = || self.misfit(format!("there is no loop or sum {place}"));
         let stmt = spot.block(block).and_then(|b| b.get(spot.at)).ok_or_else(missing)?.clone();
+        let most = if matches!(found, Found::Loop(_)) { MAX_COPIES } else { MAX_TERMS };
         let bounds = |d: &Domain| match d {
-            Domain::Range { lo: Ix::Lit(lo), hi: Ix::Lit(hi) } if hi.checked_sub(*lo)? <= MAX_COPIES => {
-                Some((*lo, *hi))
-            }
+            Domain::Range { lo: Ix::Lit(lo), hi: Ix::Lit(hi) } if hi.checked_sub(*lo)? <= most => Some((*lo, *hi)),
             Domain::Range { .. } | Domain::Blocks { .. } => None,
         };
-        let symbolic = || self.misfit(format!("{place} is not of a literal length of at most {MAX_COPIES}"));
+        let symbolic = || self.misfit(format!("{place} is not of a literal length of at most {most}"));
         let made = match (&found, &stmt.kind) {
             (Found::Loop(_), StmtKind::For { var, domain, body }) => {
                 let (lo, hi) = bounds(domain).ok_or_else(symbolic)?;
@@ -142,10 +143,10 @@ impl Relation<'_> {
                 let (_, fold) = super::find::fold_in(&self.fun, &stmt, &wanted.name).ok_or_else(missing)?;
                 let (lo, hi) = bounds(&fold.domain).ok_or_else(symbolic)?;
                 let mut total = fold.init.clone();
+                // Named, not copied: two copies of a sum in it would share their ids, under different guards.
                 for n in lo..hi {
-                    let mut step = Subst::var(fold.var, Ix::Lit(n));
-                    step.locals.insert(fold.acc, total);
-                    total = self.refreshed(&step.word(&fold.body));
+                    let step = Subst::var(fold.var, Ix::Lit(n)).word(&fold.body);
+                    total = self.refreshed(&Word::Let(fold.acc, Box::new(total), Box::new(step)));
                 }
                 vec![map_stmt_words(&stmt, &mut |w| match w {
                     Word::Fold(f) if f.var == fold.var => total.clone(),
@@ -192,9 +193,10 @@ impl Relation<'_> {
     /// Something that is proved once and then known.
     pub(super) fn given(&mut self, guard: &PatGuard) -> Result<(), Diagnostic> {
         let PatGuard::Known(guard) = guard else { return Err(self.misfit("the condition is not one of the program")) };
+        let cx = self.context.clone();
+        self.known_guard(&cx, guard)?;
         let text = self.names().guard(guard);
         self.needs.extend(needs::allowed(&self.fun, guard));
-        let cx = self.context.clone();
         self.emit(Kind::Given, &cx, cx.guard(guard), &text, &[], &[]);
         self.context.assume(guard);
         Ok(())

@@ -30,6 +30,9 @@ use cachet_source::Diagnostic;
 /// A loop of a nest.
 type Loop = (Var, Domain);
 
+/// A loop's index in terms of others, for each loop of a nest.
+type Map = Vec<(Var, Ix)>;
+
 /// A nest of loops directly inside one another: where its outermost stands, its loops and the body.
 struct Nest {
     path: Vec<Turn>,
@@ -46,6 +49,9 @@ impl Relation<'_> {
         let side = first.side;
         let nest = self.nest_around(block, first)?;
         let named = wanted.iter().map(|w| self.of_nest(&nest, w)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(n) = (1..named.len()).find(|n| named[..*n].contains(&named[*n])) {
+            return Err(self.misfit(format!("{side}.{} is named more than once", shown(&wanted[n]))));
+        }
         let mut ordered: Vec<Loop> = named.iter().map(|n| nest.loops[*n].clone()).collect();
         ordered.extend(nest.loops.iter().enumerate().filter(|(n, _)| !named.contains(n)).map(|(_, l)| l.clone()));
         for (n, (_, domain)) in ordered.iter().enumerate() {
@@ -123,10 +129,11 @@ impl Relation<'_> {
         let old = self.nest_of(s, &from, Side::S)?;
         let new = self.nest_of(t, &to, Side::T)?;
         let cx = self.context_of(s, &old.path);
-        self.bijection(&cx, (&old.loops, &from), (&new.loops, &to));
+        let (new, from, to) = self.apart_from_s(&cx, &old, &new, &from, &to)?;
+        self.bijection(&cx, (&old.loops, &from), (&new, &to));
         let accesses = self.accesses(&old.body)?;
         // Two iterations of `T`, and those of `S` that they stand for.
-        let (first, mut second) = self.two_iterations(&cx, &new.loops);
+        let (first, mut second) = self.two_iterations(&cx, &new);
         let (mut of_first, mut of_second) = (first.clone(), second.clone());
         for (image, of) in [(&mut of_first, &first), (&mut of_second, &second)] {
             for (v, d) in &old.loops {
@@ -136,20 +143,46 @@ impl Relation<'_> {
             }
         }
         second.fact(super::reorder::before(&of_first, &of_second, &old.loops));
-        second.fact(super::reorder::before(&second, &first, &new.loops));
+        second.fact(super::reorder::before(&second, &first, &new));
         of_first.continue_from(&second);
         of_second.continue_from(&second);
-        let names: Vec<String> = new.loops.iter().map(|(v, _)| format!("T.{}", self.names().var(*v))).collect();
+        let names: Vec<String> = new.iter().map(|(v, _)| format!("T.{}", self.names().var(*v))).collect();
         let what = format!("no iteration of the loops at {} reads what another writes", and(&names));
         self.all_apart(of_first, &of_second, &accesses, &accesses, &what);
         let mut subst = Subst::default();
         subst.vars.extend(from.iter().cloned());
         let body = subst.block(&old.body);
-        let (loops, body) = self.fresh_loops(&new.loops, &body);
         let body = refresh(&mut self.fun, &body);
-        let made = super::reorder::rebuild(&loops, body, &old.like);
+        let made = super::reorder::rebuild(&new, body, &old.like);
         self.put(s, &old, made);
         Ok(())
+    }
+
+    /// `T`'s loops and the two maps under ids of their own: in `S` the same ids may stand for something else, around the
+    /// nest or inside it. Whatever a map or a range names has to be known where `S`'s nest stands.
+    fn apart_from_s(
+        &mut self,
+        cx: &Context,
+        old: &Nest,
+        new: &Nest,
+        from: &[(Var, Ix)],
+        to: &[(Var, Ix)],
+    ) -> Result<(Vec<Loop>, Map, Map), Diagnostic> {
+        let (loops, _) = self.fresh_loops(&new.loops, &Vec::new());
+        let mut renamed = Subst::default();
+        renamed.vars.extend(new.loops.iter().zip(&loops).map(|((v, _), (to, _))| (*v, Ix::Var(*to))));
+        let from: Map = from.iter().map(|(v, e)| (*v, renamed.ix(e))).collect();
+        let to: Map = to.iter().map(|(v, e)| (new_name(&renamed, *v), e.clone())).collect();
+        let (mut at_s, mut at_t) = (cx.clone(), cx.clone());
+        old.loops.iter().for_each(|(v, d)| at_s.enter(self.names().var(*v), *v, d));
+        for (v, d) in &loops {
+            let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, size: _ }) = d;
+            self.known(&at_t, [lo, hi])?;
+            at_t.enter(self.names().var(*v), *v, d);
+        }
+        self.known(&at_t, from.iter().map(|(_, e)| e))?;
+        self.known(&at_s, to.iter().map(|(_, e)| e))?;
+        Ok((loops, from, to))
     }
 
     /// A map of a recipe in the program's variables.
@@ -218,6 +251,13 @@ impl Relation<'_> {
             at.place(*v, d, value);
         }
         second.0.iter().filter_map(|(v, _)| second.1.iter().find(|(x, _)| x == v)).map(|(_, e)| at.ix(e)).collect()
+    }
+}
+
+fn new_name(renamed: &Subst, var: Var) -> Var {
+    match renamed.vars.get(&var) {
+        Some(Ix::Var(to)) => *to,
+        _ => var,
     }
 }
 

@@ -7,6 +7,11 @@
 use crate::formula::{Formula, Term, Var as Unknown};
 use cachet_core::ir::{Device, Elem, Lit, Op, PureId, Shape};
 
+/// The most parts of a word that is named or stored: each use copies it.
+const MAX_SIZE: usize = 1 << 14;
+/// How deep its parts nest at most.
+const MAX_DEPTH: usize = 700;
+
 /// The contents of something at some moment: an unknown function from tuples to words.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Base(pub u32);
@@ -79,6 +84,29 @@ impl Sym {
         }
     }
 
+    /// Whether it has few enough parts, nested little enough, to be copied and compared.
+    pub fn is_small(&self) -> bool {
+        let (mut todo, mut size) = (vec![(self, 0)], 0);
+        while let Some((word, depth)) = todo.pop() {
+            size += 1;
+            if size > MAX_SIZE || depth > MAX_DEPTH {
+                return false;
+            }
+            let below = depth + 1;
+            match word {
+                Sym::Lit(_) | Sym::Index(..) | Sym::Cell(..) => {}
+                Sym::Op(_, _, args) | Sym::Apply(_, args) | Sym::Tuple(args) => {
+                    todo.extend(args.iter().map(|w| (w, below)));
+                }
+                Sym::Part(w, _) => todo.push((w, below)),
+                Sym::If(_, a, b) => todo.extend([(&**a, below), (&**b, below)]),
+                Sym::Fold(f) => todo.extend([(&f.init, below), (&f.body, below)]),
+                Sym::Reduce(r) => todo.extend([(&r.element, below), (&r.combine, below), (&r.empty, below)]),
+            }
+        }
+        true
+    }
+
     /// With an unknown and bases replaced.
     fn renamed(&self, n: (Unknown, Unknown), bases: &[(Base, Base)]) -> Sym {
         let all = |ws: &[Sym]| ws.iter().map(|w| w.renamed(n, bases)).collect();
@@ -127,7 +155,7 @@ fn rename(t: &Term, (from, to): (Unknown, Unknown)) -> Term {
 fn rename_formula(f: &Formula, (from, to): (Unknown, Unknown)) -> Formula {
     let mut with = vec![None; from.0 as usize + 1];
     with[from.0 as usize] = Some(Term::Var(to));
-    f.substitute(&with).unwrap_or(Formula::False)
+    f.substitute(&with).unwrap_or_else(|| Term::Var(Unknown(u32::MAX)).lt(0))
 }
 
 /// That two words are the same, whatever the operations mean.

@@ -194,7 +194,7 @@ impl Site<'_> {
                 What::Read(a) => self.reach(&here, Reach::Cell(a), false, (&own, e.span), out)?,
                 What::Write(a) => self.reach(&here, Reach::Cell(a), true, (&own, e.span), out)?,
                 What::Call(c) => self.call(&here, c, (&own, e.span), out)?,
-                What::Convert(..) | What::Alloc(_) => {}
+                What::Convert(..) | What::Cell(..) | What::Alloc(_) => {}
                 What::ReadAll(b) => {
                     let name = self.names.buffer(*b);
                     return Err(

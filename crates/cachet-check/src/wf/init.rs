@@ -8,6 +8,9 @@
 //! Near miss: a writer inside a loop that may not run. Its variable gets the loop's first value, whose membership in the
 //! domain is part of the condition and fails at the size 0.
 //!
+//! A buffer that is made inside a loop is another one each time: only iterations of loops inside its own scope count as
+//! earlier ones.
+//!
 //! A buffer that a call takes as scratch is unspecified afterwards: writers that are not surely later do not count.
 
 use super::{root, somewhere};
@@ -59,7 +62,7 @@ pub(super) fn reads(
                     }
                 }
             }
-            What::Write(_) | What::Convert(..) | What::Compare(..) | What::Alloc(_) => {}
+            What::Write(_) | What::Cell(..) | What::Convert(..) | What::Compare(..) | What::Alloc(_) => {}
         }
     }
 }
@@ -137,11 +140,13 @@ struct Writers {
     writers: Vec<Writer>,
     /// Calls that leave a buffer unspecified.
     kills: Vec<(Event, Buffer)>,
+    /// How many statements enclose the place where a buffer is made.
+    made: BTreeMap<Buffer, usize>,
 }
 
 impl Writers {
     fn of(program: &Program, fun: &Fun, events: &[Event]) -> Writers {
-        let mut out = Writers { writers: Vec::new(), kills: Vec::new() };
+        let mut out = Writers { writers: Vec::new(), kills: Vec::new(), made: BTreeMap::new() };
         for event in events {
             match &event.what {
                 What::Write(a) => out.writers.push(Writer {
@@ -150,7 +155,10 @@ impl Writers {
                     cells: Cells::One(a.at.clone()),
                 }),
                 What::Call(c) => out.call(program, fun, event, c),
-                What::Read(_) | What::Convert(..) | What::ReadAll(_) | What::Compare(..) | What::Alloc(_) => {}
+                What::Alloc(b) => {
+                    out.made.insert(*b, event.path.len());
+                }
+                What::Read(_) | What::Cell(..) | What::Convert(..) | What::ReadAll(_) | What::Compare(..) => {}
             }
         }
         out
@@ -174,6 +182,7 @@ impl Writers {
     /// That the cell was written before the reader, or at all where there is none.
     fn written(&self, cx: &Context, reader: Option<&Event>, buffer: Buffer, at: &[Term]) -> Formula {
         let (mut before, mut around) = (Vec::new(), Vec::new());
+        let outside = self.made.get(&buffer).copied().unwrap_or(0);
         for w in self.writers.iter().rev().filter(|w| w.buffer == buffer && !self.killed(w)) {
             match order(&w.event, reader) {
                 Order::Before(shared) => before.push((w, shared)),
@@ -182,7 +191,7 @@ impl Writers {
         }
         // Where a writer precedes the read outright, earlier iterations of the read's own loops add nothing but cases.
         let mut choices: Vec<Formula> = if before.is_empty() {
-            around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, *shared, at)).collect()
+            around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at)).collect()
         } else {
             before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at)).collect()
         };
@@ -212,15 +221,17 @@ fn order(first: &Event, second: Option<&Event>) -> Order {
     if position(first) < position(second) { Order::Before(shared) } else { Order::Around(shared) }
 }
 
-/// Witnesses in an earlier iteration of a loop that encloses both: its first, and the one before. Loops that the cell
-/// does not mention come first, the innermost before those around it: they return to a cell.
-fn earlier_iterations(cx: &Context, w: &Writer, shared: usize, at: &[Term]) -> Vec<Formula> {
+/// Witnesses in an earlier iteration of a loop that encloses both, at a depth above `depths.start` and up to its end: its
+/// first, and the one before. Loops that the cell does not mention come first, the innermost before those around it: they
+/// return to a cell.
+fn earlier_iterations(cx: &Context, w: &Writer, depths: std::ops::Range<usize>, at: &[Term]) -> Vec<Formula> {
     let mut out = Vec::new();
     let mentioned: Live = match &w.cells {
         Cells::One(cell) => live_of(cell.iter()),
         Cells::Box(axes) => live_of(axes.iter().flat_map(|(s, n)| [s, n])),
     };
-    let mut around: Vec<&Frame> = w.event.frames.iter().filter(|f| f.depth <= shared).collect();
+    let mut around: Vec<&Frame> =
+        w.event.frames.iter().filter(|f| depths.start < f.depth && f.depth <= depths.end).collect();
     around.sort_by_key(|f| match &f.kind {
         FrameKind::Loop(var, _) => (mentioned.vars.contains(var), std::cmp::Reverse(f.depth)),
         FrameKind::Guard(..) => (true, std::cmp::Reverse(0)),

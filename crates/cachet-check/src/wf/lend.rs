@@ -5,7 +5,7 @@ use crate::condition::{Condition, Failure, Kind, misfit};
 use crate::context::Context;
 use crate::events::Event;
 use crate::formula::{Formula, Term};
-use cachet_core::ir::{Call, Fun, Ix, MAX_DIM, Program, Role, View};
+use cachet_core::ir::{Call, Fun, Ix, MAX_DIM, Program, Role, VarKind, View};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Live, Subst, Visit};
 use cachet_source::{Diagnostic, codes};
@@ -24,7 +24,11 @@ pub(super) fn call(
     let mut subst = Subst::default();
     for (size, value) in callee.sizes.iter().zip(&call.sizes) {
         subst.vars.insert(*size, value.clone());
-        if !matches!(value, Ix::Var(_) | Ix::Lit(0..)) {
+        let natural = match value {
+            Ix::Var(v) => fun.vars[v.index()].kind == VarKind::Size,
+            value => matches!(value, Ix::Lit(0..)),
+        };
+        if !natural {
             let claim = format!("a size of {} is not negative: 0 <= {}", callee.name, names.ix(value));
             out.push(
                 Condition::new(Kind::Extent, codes::SIZE, cx, Term::Lit(0).le(cx.ix(value)), claim).at(event.span, ""),

@@ -159,6 +159,10 @@ impl Visit for Walk<'_> {
         match &stmt.kind {
             StmtKind::For { var, domain, .. } => self.bind(*var, domain),
             StmtKind::Grid(g) => g.axes.iter().for_each(|(v, d)| self.bind(*v, d)),
+            StmtKind::Alloc(b) => {
+                let extents = self.fun.buffers[b.index()].extents.iter();
+                extents.for_each(|e| self.ix(e));
+            }
             _ => {}
         }
         visit_stmt(self, stmt);

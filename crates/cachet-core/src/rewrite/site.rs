@@ -60,7 +60,7 @@ impl Site {
 
     /// The site's statements.
     pub fn stmts<'a>(&self, fun: &'a Fun) -> Option<&'a [Stmt]> {
-        self.block(fun)?.get(self.start..self.start + self.len)
+        self.block(fun)?.get(self.start..self.start.checked_add(self.len)?)
     }
 
     /// The statements that enclose the site, outermost first, each with the block that was entered.
@@ -81,11 +81,9 @@ impl Site {
         for turn in &self.path {
             block = arm_of_mut(block.get_mut(turn.at)?, turn.arm)?;
         }
-        if self.start + self.len > block.len() {
-            return None;
-        }
+        let end = self.start.checked_add(self.len).filter(|end| *end <= block.len())?;
         let len = with.len();
-        block.splice(self.start..self.start + self.len, with);
+        block.splice(self.start..end, with);
         Some(Site { path: self.path.clone(), start: self.start, len })
     }
 }

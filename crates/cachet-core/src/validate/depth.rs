@@ -26,6 +26,11 @@ pub(super) fn within(fun: &Fun) -> bool {
     walk(todo)
 }
 
+/// Whether a block of statements does.
+pub(super) fn block_within(block: &[Stmt]) -> bool {
+    walk(block.iter().map(|s| (Part::Stmt(s), 1, 0)).collect())
+}
+
 fn walk(mut todo: Vec<(Part<'_>, usize, usize)>) -> bool {
     while let Some((part, stmts, terms)) = todo.pop() {
         if stmts > MAX_DEPTH || terms > MAX_TERM_DEPTH {

@@ -1,6 +1,7 @@
 //! Mutants of recipes. The program stays as it was, so that an accepted one is right whatever its recipe says.
 
-use cachet_core::pattern::{LoopRef, Move, MoveKind, Side};
+use cachet_core::ir::{Guard, Ix};
+use cachet_core::pattern::{LoopRef, MapVar, Move, MoveKind, PatGuard, PatIx, Side};
 
 /// Every recipe that differs by one change.
 pub fn of(recipe: &[Move]) -> Vec<(String, Vec<Move>)> {
@@ -45,20 +46,73 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
                 |of: LoopRef, ragged: bool| MoveKind::Split { of, by: by.clone(), outer: outer.clone(), ragged };
             let mut all: Vec<_> = refs(of).into_iter().map(|(w, of)| (w, split(of, *ragged))).collect();
             all.push(("ragged turned".into(), split(of.clone(), !ragged)));
+            if let PatIx::Lit(n) | PatIx::Known(Ix::Lit(n)) = by {
+                for n in [n - 1, n + 1, 2 * n] {
+                    let by = PatIx::Lit(n);
+                    let (of, outer) = (of.clone(), outer.clone());
+                    all.push((format!("by {n}"), MoveKind::Split { of, by, outer, ragged: *ragged }));
+                }
+            }
             all
         }
         MoveKind::Order(all) => {
             let mut turned = all.clone();
             turned.reverse();
-            vec![("turned round".into(), MoveKind::Order(turned))]
+            let mut twice = all.clone();
+            twice.extend(all.first().cloned());
+            let fewer = all[..all.len() - 1].to_vec();
+            vec![
+                ("turned round".into(), MoveKind::Order(turned)),
+                ("one named twice".into(), MoveKind::Order(twice)),
+                ("the last not named".into(), MoveKind::Order(fewer)),
+            ]
         }
         MoveKind::First(l) => refs(l).into_iter().map(|(w, l)| (w, MoveKind::First(l))).collect(),
         MoveKind::Unroll(l) => refs(l).into_iter().map(|(w, l)| (w, MoveKind::Unroll(l))).collect(),
         MoveKind::Reorder { by, back } => {
-            vec![("maps exchanged".into(), MoveKind::Reorder { by: back.clone(), back: by.clone() })]
+            let made = |by: &Map, back: &Map| MoveKind::Reorder { by: by.clone(), back: back.clone() };
+            let mut all = vec![("maps exchanged".to_string(), made(back, by))];
+            all.extend(maps(by).into_iter().map(|by| ("by changed".to_string(), made(&by, back))));
+            all.extend(maps(back).into_iter().map(|back| ("back changed".to_string(), made(by, &back))));
+            all
         }
-        MoveKind::SelfStore(..) | MoveKind::Unfold(..) | MoveKind::Case { .. } | MoveKind::Given(_) => vec![],
+        MoveKind::Case { guard, then, els } => {
+            let made = |then: &[Move], els: &[Move]| MoveKind::Case {
+                guard: guard.clone(),
+                then: then.to_vec(),
+                els: els.to_vec(),
+            };
+            vec![
+                ("branches exchanged".into(), made(els, then)),
+                ("branches alike".into(), made(then, then)),
+                ("nothing in the branches".into(), made(&[], &[])),
+            ]
+        }
+        MoveKind::Given(_) => vec![("nothing".into(), MoveKind::Given(PatGuard::Known(Guard::Const(true))))],
+        MoveKind::SelfStore(..) | MoveKind::Unfold(..) => vec![],
     }
+}
+
+type Map = Vec<(MapVar, PatIx)>;
+
+/// One line less, one index one more, one replaced by another line's.
+fn maps(map: &Map) -> Vec<Map> {
+    let mut out = Vec::new();
+    for n in 0..map.len() {
+        let mut fewer = map.clone();
+        fewer.remove(n);
+        out.push(fewer);
+        let with = |ix: PatIx| {
+            let mut changed = map.clone();
+            changed[n].1 = ix;
+            changed
+        };
+        if let PatIx::Known(ix) = &map[n].1 {
+            out.push(with(PatIx::Known(Ix::Add(Box::new(ix.clone()), Box::new(Ix::Lit(1))))));
+        }
+        out.extend(map.iter().filter(|(_, ix)| *ix != map[n].1).map(|(_, ix)| with(ix.clone())));
+    }
+    out
 }
 
 fn refs(of: &LoopRef) -> Vec<(String, LoopRef)> {
