@@ -280,13 +280,16 @@ fn grids_keep_to_themselves() {
     for callee in 1..4 {
         assert_eq!(in_grid(|_, _, _| vec![call(callee, vec![], vec![], vec![])]), ["grids"]);
     }
+    refused("grids", |f| f.body.push(grid(vec![], vec![], vec![])));
     refused("grids", |f| {
         let w = Window { buffer: f.params[0], axes: vec![(n(0), n(1)), (n(0), n(1))] };
-        f.body.push(grid(vec![], vec![w], vec![]));
+        let j = f.index_var("j");
+        f.body.push(grid(vec![(j, to(n(0), n(2)))], vec![w], vec![]));
     });
     refused("ranks", |f| {
         let w = Window { buffer: f.params[2], axes: vec![(n(0), n(1))] };
-        f.body.push(grid(vec![], vec![w], vec![]));
+        let j = f.index_var("j");
+        f.body.push(grid(vec![(j, to(n(0), n(2)))], vec![w], vec![]));
     });
 }
 
