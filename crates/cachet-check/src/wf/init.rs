@@ -25,7 +25,7 @@ use cachet_source::codes;
 use std::collections::BTreeMap;
 
 /// A condition is a disjunction over at most this many witnesses.
-const MOST_WITNESSES: usize = 6;
+const MOST_WITNESSES: usize = 32;
 
 /// Every read of something that did not come initialised.
 pub(super) fn reads(
@@ -297,44 +297,92 @@ fn witness(cx: &Context, w: &Writer, shared: usize, moved: Option<(Var, Term)>, 
     Formula::and(parts)
 }
 
-/// Loop values at which the subscripts `cell` give the tuple `at`, for as many loops as can be found: each subscript is
-/// read as a number in mixed radix, `16 * gi + 4 * ui + i`.
+/// Loop values at which the subscripts `cell` give the tuple `at`, for as many loops as can be found. A subscript with one
+/// loop left gives that loop, `d - i` with `i` known; one with several is read as a number in mixed radix,
+/// `16 * gi + 4 * ui + i`. A loop that is found and starts at a place that another one gives, `i in g.lo .. g.hi`, gives
+/// the other.
 fn solve(frames: &[&Frame], fixed: Option<Var>, cell: &[Ix], cx: &Context, at: &[Term]) -> BTreeMap<Var, Term> {
-    let mut unknown: BTreeMap<Var, Domain> = BTreeMap::new();
-    for f in frames {
-        if let FrameKind::Loop(v, d) = &f.kind
-            && Some(*v) != fixed
-        {
-            unknown.insert(*v, d.clone());
-        }
-    }
+    let loops: Vec<(Var, Domain)> = frames
+        .iter()
+        .filter_map(|f| match &f.kind {
+            FrameKind::Loop(v, d) if Some(*v) != fixed => Some((*v, d.clone())),
+            FrameKind::Loop(..) | FrameKind::Guard(..) => None,
+        })
+        .collect();
+    let unknown: BTreeMap<Var, Domain> = loops.iter().cloned().collect();
     let mut out: BTreeMap<Var, Term> = BTreeMap::new();
+    let mut equations: Vec<(Linear, Term)> = Vec::new();
     for (ix, target) in cell.iter().zip(at) {
         let mut linear = Linear::default();
-        if !linear.add(ix, 1, &unknown, cx) {
-            continue;
-        }
-        let mut rest = target.clone().sub(linear.known);
-        let mut by_size: Vec<(Var, i128)> = linear.coefficients.into_iter().filter(|(_, c)| *c != 0).collect();
-        by_size.sort_by_key(|(_, c)| std::cmp::Reverse(c.abs()));
-        if by_size.iter().any(|(v, c)| *c < 0 && by_size.len() > 1 || out.contains_key(v)) {
-            continue;
-        }
-        let last = by_size.len();
-        for (i, (v, c)) in by_size.into_iter().enumerate() {
-            let value = match c {
-                1 => rest.clone(),
-                -1 => rest.clone().times(-1),
-                c if c > 1 => rest.clone().div(c),
-                _ => continue,
-            };
-            if i + 1 < last && c > 1 {
-                rest = rest.rem(c);
-            }
-            out.insert(v, value);
+        if linear.add(ix, 1, &unknown, cx) {
+            equations.push((linear, target.clone()));
         }
     }
-    out
+    // Each round finds a loop or ends.
+    loop {
+        let found = out.len();
+        for (linear, target) in &equations {
+            one_left(linear, target, &mut out);
+        }
+        if out.len() > found {
+            continue;
+        }
+        if let Some((linear, target)) = equations.iter().find(|(l, _)| l.left(&out).count() > 1) {
+            mixed_radix(linear, target, &loops, &mut out);
+        }
+        if out.len() == found {
+            from_starts(&loops, &unknown, cx, &mut out);
+        }
+        if out.len() == found {
+            return out;
+        }
+    }
+}
+
+/// The loop of an equation where all others are known.
+fn one_left(linear: &Linear, target: &Term, out: &mut BTreeMap<Var, Term>) {
+    let left: Vec<(Var, i128)> = linear.left(out).collect();
+    let [(v, c)] = left[..] else { return };
+    let rest = linear.rest(target, out);
+    let value = match c {
+        c if c > 0 => quotient(rest, c),
+        c => quotient(rest.times(-1), -c),
+    };
+    out.insert(v, value);
+}
+
+fn quotient(rest: Term, c: i128) -> Term {
+    if c == 1 { rest } else { rest.div(c) }
+}
+
+/// The loops of an equation as the digits of a number, the largest factor first; of equal factors the outer loop has the
+/// number and the inner one nothing, as with blocks of one.
+fn mixed_radix(linear: &Linear, target: &Term, loops: &[(Var, Domain)], out: &mut BTreeMap<Var, Term>) {
+    let mut digits: Vec<(Var, i128)> = linear.left(out).collect();
+    if digits.iter().any(|(_, c)| *c < 0) {
+        return;
+    }
+    let depth = |v: &Var| loops.iter().position(|(x, _)| x == v);
+    digits.sort_by_key(|(v, c)| (std::cmp::Reverse(*c), depth(v)));
+    let mut rest = linear.rest(target, out);
+    let last = digits.len();
+    for (n, (v, c)) in digits.into_iter().enumerate() {
+        out.insert(v, quotient(rest.clone(), c));
+        if n + 1 < last {
+            rest = if c == 1 { Term::Lit(0) } else { rest.rem(c) };
+        }
+    }
+}
+
+/// Loops that the start of a known one is made of.
+fn from_starts(loops: &[(Var, Domain)], unknown: &BTreeMap<Var, Domain>, cx: &Context, out: &mut BTreeMap<Var, Term>) {
+    for (v, domain) in loops {
+        let (Some(value), Domain::Range { lo, .. }) = (out.get(v).cloned(), domain) else { continue };
+        let mut linear = Linear::default();
+        if linear.add(lo, 1, unknown, cx) {
+            one_left(&linear, &value, out);
+        }
+    }
 }
 
 struct Linear {
@@ -349,6 +397,22 @@ impl Default for Linear {
 }
 
 impl Linear {
+    /// The loops that are not known yet, with their factors.
+    fn left<'a>(&'a self, known: &'a BTreeMap<Var, Term>) -> impl Iterator<Item = (Var, i128)> + 'a {
+        self.coefficients.iter().map(|(v, c)| (*v, *c)).filter(|(v, c)| *c != 0 && !known.contains_key(v))
+    }
+
+    /// What the loops that are left have to add up to.
+    fn rest(&self, target: &Term, known: &BTreeMap<Var, Term>) -> Term {
+        let mut rest = target.clone().sub(self.known.clone());
+        for (v, c) in &self.coefficients {
+            if let Some(value) = known.get(v) {
+                rest = rest.sub(value.clone().times(*c));
+            }
+        }
+        rest
+    }
+
     /// Adds `factor * ix`; false where an unknown stands in something that is not linear.
     fn add(&mut self, ix: &Ix, factor: i128, unknown: &BTreeMap<Var, Domain>, cx: &Context) -> bool {
         let known = |this: &mut Linear| {
