@@ -11,9 +11,9 @@ use cachet_oracle::hostile::{KINDS, Kind, fill, poison};
 use std::fmt;
 
 /// Sizes around small blocks, and the multiples that exact splits want.
-const SIZES: [i64; 14] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24];
+const SIZES: [i64; 13] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17];
 /// How many choices of sizes a schedule is run at.
-const CHOICES: usize = 40;
+const CHOICES: usize = 24;
 /// How many implementations a type parameter is bound to.
 const IMPLEMENTATIONS: usize = 3;
 
