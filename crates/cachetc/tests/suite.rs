@@ -2,7 +2,7 @@
 //!
 //! A file is formatted, checked, its listings are read again, its schedules are run against what they start from, its
 //! contractions against their equations, and its `main` in the interpreter and as machine code. What `main` prints is
-//! the text beside the file, `FILE.out`.
+//! the text beside the file, `FILE.out`. Of a file without `main`, every function is run both ways.
 
 #![allow(clippy::expect_used, reason = "tests")]
 
@@ -11,11 +11,14 @@ mod common;
 mod files;
 #[path = "suite/listings.rs"]
 mod listings;
+#[path = "suite/machine.rs"]
+mod machine;
 #[path = "suite/runs.rs"]
 mod runs;
 
 use cachet::pipeline::Outcome;
 use cachet_core::interpret;
+use cachet_runtime::Llvm;
 use common::{cachetc, golden, skipped, text};
 use files::{Suite, check};
 use runs::Counts;
@@ -30,12 +33,12 @@ const THREADS: usize = 2;
 #[test]
 fn every_file_holds_in_every_mode() {
     let suite = Suite::load();
-    let native = cachet_runtime::Llvm::load().map_err(|e| e.message);
+    let native = Llvm::load().map_err(|e| e.message);
     let next = AtomicUsize::new(0);
     let found = Mutex::new((Counts::default(), Vec::new()));
     let work = || {
         while let Some(file) = suite.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (counts, faults) = one(file, native.is_ok());
+            let (counts, faults) = one(file, native.as_ref().ok());
             let mut found = found.lock().expect("no thread has failed");
             found.0.add(&counts);
             found.1.extend(faults.into_iter().map(|f| format!("{file}: {f}")));
@@ -50,7 +53,7 @@ fn every_file_holds_in_every_mode() {
     faults.sort();
     if let Err(why) = &native {
         skipped("llvm", why);
-        println!("skipped: {} programs, natively", counts.programs);
+        println!("skipped: {} programs and all other functions, natively", counts.programs);
     }
     println!("{} files: {counts}", suite.files.len());
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n\n"));
@@ -62,7 +65,7 @@ fn every_file_holds_in_every_mode() {
 }
 
 /// One file; what was tried, and what is wrong.
-fn one(file: &str, natively: bool) -> (Counts, Vec<String>) {
+fn one(file: &str, llvm: Option<&Llvm>) -> (Counts, Vec<String>) {
     let text = files::read(file);
     let mut counts = Counts::default();
     let mut faults = Vec::new();
@@ -80,7 +83,10 @@ fn one(file: &str, natively: bool) -> (Counts, Vec<String>) {
     }
     faults.extend(runs::contractions(&outcome, &mut counts).err());
     faults.extend(runs::schedules(&outcome, &mut counts).err());
-    faults.extend(program(file, &outcome, natively, &mut counts).err());
+    faults.extend(program(file, &outcome, llvm.is_some(), &mut counts).err());
+    if let (Some(llvm), None) = (llvm, outcome.module.main) {
+        faults.extend(machine::functions(&outcome, llvm, &mut counts).err());
+    }
     (counts, faults)
 }
 

@@ -32,6 +32,8 @@ pub struct Counts {
     pub contractions: u64,
     /// Runs of schedules and nests.
     pub runs: u64,
+    /// Runs of machine code, beside those of programs.
+    pub native: u64,
     /// Elements compared.
     pub elements: u64,
 }
@@ -45,6 +47,7 @@ impl Counts {
         self.schedules += other.schedules;
         self.contractions += other.contractions;
         self.runs += other.runs;
+        self.native += other.native;
         self.elements += other.elements;
     }
 }
@@ -53,8 +56,15 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} listings read again ({} not), {} programs, {} schedules and {} contractions in {} runs, {} elements compared",
-            self.listings, self.printed, self.programs, self.schedules, self.contractions, self.runs, self.elements
+            "{} listings read again ({} not), {} programs, {} schedules and {} contractions in {} runs, {} native ones, {} elements compared",
+            self.listings,
+            self.printed,
+            self.programs,
+            self.schedules,
+            self.contractions,
+            self.runs,
+            self.native,
+            self.elements
         )
     }
 }
@@ -171,12 +181,13 @@ fn compare(
     Ok(())
 }
 
-fn ready(program: &Program, id: FunId, types: &[Binding]) -> Result<Prepared, String> {
+/// A function at implementations, ready to run.
+pub fn ready(program: &Program, id: FunId, types: &[Binding]) -> Result<Prepared, String> {
     prepare(program, id, types).map_err(|t| format!("`{}`: {}", program.funs[id.index()].name, t.text))
 }
 
 /// Implementations for the type parameters, all parameters at once: the first of each, the second of each, ...
-fn bindings(program: &Program, params: &[TypeParamInfo]) -> Vec<Vec<Binding>> {
+pub fn bindings(program: &Program, params: &[TypeParamInfo]) -> Vec<Vec<Binding>> {
     if params.is_empty() {
         return vec![vec![]];
     }
@@ -195,7 +206,7 @@ fn bindings(program: &Program, params: &[TypeParamInfo]) -> Vec<Vec<Binding>> {
 }
 
 /// Choices of `count` sizes from a list: all of them, or so many of them that every size comes up in every place.
-fn choices(count: usize, list: &[i64], most: usize) -> Vec<Vec<i64>> {
+pub fn choices(count: usize, list: &[i64], most: usize) -> Vec<Vec<i64>> {
     let total = list.len().pow(count as u32);
     let digit = |n: usize, axis: usize| list[n / list.len().pow(axis as u32) % list.len()];
     let tuple = |n: usize| (0..count).map(|axis| digit(n, axis)).collect();
@@ -208,13 +219,13 @@ fn choices(count: usize, list: &[i64], most: usize) -> Vec<Vec<i64>> {
 }
 
 /// Ordinary numbers and hostile ones in turn.
-fn kind(sizes: &[i64]) -> Kind {
+pub fn kind(sizes: &[i64]) -> Kind {
     let sum = sizes.iter().sum::<i64>() as usize;
     if sum.is_multiple_of(2) { Kind::Ordinary } else { KINDS[sum / 2 % KINDS.len()] }
 }
 
 /// The parameters: what is read on entry filled, the rest poisoned.
-fn arguments(program: &Program, fun: &Fun, types: &[Binding], sizes: &[i64], kind: Kind) -> Vec<Array> {
+pub fn arguments(program: &Program, fun: &Fun, types: &[Binding], sizes: &[i64], kind: Kind) -> Vec<Array> {
     let seed = sizes.iter().fold(11, |seed: u64, s| seed.wrapping_mul(131).wrapping_add(*s as u64));
     let one = |(n, p): (usize, &cachet_core::ir::Buffer)| {
         let info = &fun.buffers[p.index()];
@@ -260,7 +271,8 @@ fn value(fun: &Fun, sizes: &[i64], ix: &Ix) -> i64 {
     }
 }
 
-fn same(ty: Option<&Ty>, a: u64, b: u64) -> bool {
+/// Whether two words of a type are the same.
+pub fn same(ty: Option<&Ty>, a: u64, b: u64) -> bool {
     let nan = |e: Elem| scalar::is_nan(e, a) && scalar::is_nan(e, b);
     a == b || matches!(ty, Some(Ty::Elem(e)) if nan(*e))
 }
