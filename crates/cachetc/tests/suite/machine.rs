@@ -42,7 +42,7 @@ fn function(
     let fun = &program.funs[id.index()];
     let prepared = ready(program, id, types)?;
     // As with schedules, requirements may exclude most sizes.
-    let powers = (3..9).map(|p| vec![1 << p; fun.sizes.len()]);
+    let powers = (1..9).map(|p| vec![1 << p; fun.sizes.len()]);
     let mut ran = 0;
     for (n, sizes) in choices(fun.sizes.len(), &SIZES, CHOICES).into_iter().chain(powers).enumerate() {
         if n >= CHOICES && ran > 0 {

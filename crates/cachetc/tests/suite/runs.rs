@@ -136,7 +136,7 @@ fn compare(
     let (want, got) = (ready(program, base, base_types)?, ready(program, made, types)?);
     let mut ran = 0;
     // A schedule's own requirements may exclude most sizes; equal powers of two meet the usual ones.
-    let powers = (3..9).map(|p| vec![1 << p; fun.sizes.len()]);
+    let powers = (1..9).map(|p| vec![1 << p; fun.sizes.len()]);
     for (n, sizes) in choices(fun.sizes.len(), &SIZES, CHOICES).into_iter().chain(powers).enumerate() {
         if n >= CHOICES && ran > 0 {
             break;
