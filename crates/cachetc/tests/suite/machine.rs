@@ -1,6 +1,6 @@
 //! Functions as machine code against the interpreter, for files that have no `main` to do it.
 
-use crate::runs::{Counts, arguments, bindings, choices, kind, ready, same};
+use crate::runs::{Counts, arguments, bindings, kind, ready, same, some_sizes};
 use cachet::native::compile;
 use cachet::pipeline::Outcome;
 use cachet_core::interpret::{Array, Options, TrapKind};
@@ -41,10 +41,8 @@ fn function(
     let program = outcome.checked.program();
     let fun = &program.funs[id.index()];
     let prepared = ready(program, id, types)?;
-    // As with schedules, requirements may exclude most sizes.
-    let powers = (1..9).map(|p| vec![1 << p; fun.sizes.len()]);
     let mut ran = 0;
-    for (n, sizes) in choices(fun.sizes.len(), &SIZES, CHOICES).into_iter().chain(powers).enumerate() {
+    for (n, sizes) in some_sizes(fun.sizes.len(), &SIZES, CHOICES) {
         if n >= CHOICES && ran > 0 {
             break;
         }

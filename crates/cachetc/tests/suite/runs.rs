@@ -135,9 +135,7 @@ fn compare(
     let fun = &program.funs[made.index()];
     let (want, got) = (ready(program, base, base_types)?, ready(program, made, types)?);
     let mut ran = 0;
-    // A schedule's own requirements may exclude most sizes; equal powers of two meet the usual ones.
-    let powers = (1..9).map(|p| vec![1 << p; fun.sizes.len()]);
-    for (n, sizes) in choices(fun.sizes.len(), &SIZES, CHOICES).into_iter().chain(powers).enumerate() {
+    for (n, sizes) in some_sizes(fun.sizes.len(), &SIZES, CHOICES) {
         if n >= CHOICES && ran > 0 {
             break;
         }
@@ -205,8 +203,15 @@ pub fn bindings(program: &Program, params: &[TypeParamInfo]) -> Vec<Vec<Binding>
     (0..count).map(pick).collect()
 }
 
+/// Numbered choices of sizes to run at. A function's requirements may exclude most: from `most` on the choices are equal
+/// powers of two, which meet the usual ones, for those that have not run by then.
+pub fn some_sizes(count: usize, list: &[i64], most: usize) -> impl Iterator<Item = (usize, Vec<i64>)> {
+    let powers = (1..9).map(move |p| vec![1 << p; count]);
+    choices(count, list, most).into_iter().enumerate().chain((most..).zip(powers))
+}
+
 /// Choices of `count` sizes from a list: all of them, or so many of them that every size comes up in every place.
-pub fn choices(count: usize, list: &[i64], most: usize) -> Vec<Vec<i64>> {
+fn choices(count: usize, list: &[i64], most: usize) -> Vec<Vec<i64>> {
     let total = list.len().pow(count as u32);
     let digit = |n: usize, axis: usize| list[n / list.len().pow(axis as u32) % list.len()];
     let tuple = |n: usize| (0..count).map(|axis| digit(n, axis)).collect();
