@@ -90,7 +90,7 @@ fn one(file: &str, llvm: Option<&Llvm>) -> (Counts, Vec<String>) {
     (counts, faults)
 }
 
-/// What refuses a file, or is no more than a warning and yet a surprise.
+/// Why a file is not accepted in every item; warnings refuse nothing.
 fn refusals(outcome: &Outcome) -> Option<String> {
     let said: Vec<String> = outcome.diagnostics.iter().filter(|d| d.refuses()).map(|d| d.message.clone()).collect();
     let open = |id: &&cachet_core::ir::FunId| !outcome.checked.accepts(**id);

@@ -34,7 +34,7 @@ impl Suite {
     }
 }
 
-/// A file's text. One file is not UTF-8 without its mark, so bytes are decoded as the compiler decodes them.
+/// A file's text, decoded as the compiler decodes it: without its byte order mark.
 pub fn read(file: &str) -> String {
     let bytes = std::fs::read(root().join(file)).expect("the file is there");
     cachet_syntax::decode(&bytes, FileId(0)).expect("it is text").to_string()
