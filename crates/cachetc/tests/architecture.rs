@@ -77,3 +77,40 @@ fn what_is_built_is_accepted_and_the_rest_says_not_built() {
     }
     assert!(rows.len() > 40 && faults.is_empty(), "{}", faults.join("\n"));
 }
+
+#[test]
+fn every_line_of_the_checklist_has_its_files() {
+    let rows = rows(&page(), "Checklist");
+    let mut faults = Vec::new();
+    for row in &rows {
+        let shown = quoted(&row[2]);
+        if shown.is_empty() {
+            faults.push(format!("{}: no file", row[0]));
+        }
+        faults.extend(shown.iter().filter_map(|file| misplaced(&row[1], file)));
+    }
+    assert!(rows.len() > 80 && faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Why a file does not show what a line of the checklist says. The suite and the refusals are run by tests of their own.
+fn misplaced(status: &str, file: &str) -> Option<String> {
+    let fault = |why: &str| Some(format!("{file}: {why}"));
+    if !root().join(file).is_file() {
+        return fault("there is no such file");
+    }
+    match status {
+        "built" if file.starts_with("tests/suite/") => None,
+        "built" => fault("the suite does not run it"),
+        "wrong" if !file.starts_with("tests/refusals/") => fault("it is not among the refusals"),
+        "wrong" if root().join(file.replace(".cachet", ".txt")).is_file() => None,
+        "wrong" => fault("the text of its refusal is missing"),
+        "refused" if !file.starts_with("tests/refused/") => fault("it is not among what is not built"),
+        "refused" => {
+            let out = cachetc(&["check", "--error-format", "json", file]);
+            let first = text(&out.stderr).lines().next().unwrap_or("{}").to_string();
+            let report: serde_json::Value = serde_json::from_str(&first).unwrap_or_default();
+            if report["kind"] == "not-built" { None } else { fault("it is not refused as not built") }
+        }
+        other => panic!("{other}?"),
+    }
+}

@@ -54,7 +54,10 @@ fn the_repository_is_formatted() {
         for entry in std::fs::read_dir(folder).expect("the folder is there") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
-                folders.push(path);
+                // Those files are about layout, and have every other one.
+                if !path.ends_with("tests/suite/text") {
+                    folders.push(path);
+                }
             } else if path.extension().is_some_and(|e| e == "cachet") {
                 all.push(path.to_str().expect("a name in UTF-8").to_owned());
             }

@@ -212,7 +212,9 @@ fn commented(random: &mut Random, text: &str) -> String {
         }
         out += line;
         if random.below(6) == 0 && !line.contains("//") && !line.trim().is_empty() {
-            out += &format!("{}// end {at} \"", " ".repeat(random.below(3)));
+            // A division at the end of a line may not touch the comment: `///` is one.
+            let least = usize::from(line.ends_with('/'));
+            out += &format!("{}// end {at} \"", " ".repeat(random.below(3).max(least)));
         }
         out.push('\n');
     }

@@ -1,0 +1,123 @@
+//! Functions as machine code against the interpreter, for files that have no `main` to do it.
+
+use crate::runs::{Counts, arguments, bindings, kind, ready, same, some_sizes};
+use cachet::native::compile;
+use cachet::pipeline::Outcome;
+use cachet_core::interpret::{Array, Options, TrapKind};
+use cachet_core::ir::{Binding, Elem, Fun, FunId, Role, Ty};
+use cachet_runtime::{AlignedBuffer, BufferArg, Kernel, Llvm};
+
+/// Sizes that are run: none, one, a few, a whole block, one more.
+const SIZES: [i64; 6] = [0, 1, 3, 8, 12, 17];
+/// How many choices of them.
+const CHOICES: usize = 8;
+
+/// Every function of a file, at one implementation.
+pub fn functions(outcome: &Outcome, llvm: &Llvm, counts: &mut Counts) -> Result<(), String> {
+    let program = outcome.checked.program();
+    let bound = |id: &FunId| -> Vec<(FunId, Vec<Binding>)> {
+        let all = bindings(program, &program.funs[id.index()].type_params);
+        all.into_iter().take(1).map(|types| (*id, types)).collect()
+    };
+    let wanted: Vec<(FunId, Vec<Binding>)> = outcome.module.items.iter().flat_map(bound).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let native = compile(outcome, &wanted, llvm).map_err(|p| format!("there is no machine code: {p:?}"))?;
+    let kernels = native.kernels().map_err(|p| format!("the machine code cannot be called: {p:?}"))?;
+    for ((id, types), kernel) in wanted.iter().zip(&kernels) {
+        function(outcome, *id, types, kernel, counts)?;
+    }
+    Ok(())
+}
+
+fn function(
+    outcome: &Outcome,
+    id: FunId,
+    types: &[Binding],
+    kernel: &Kernel,
+    counts: &mut Counts,
+) -> Result<(), String> {
+    let program = outcome.checked.program();
+    let fun = &program.funs[id.index()];
+    let prepared = ready(program, id, types)?;
+    let mut ran = 0;
+    for (n, sizes) in some_sizes(fun.sizes.len(), &SIZES, CHOICES) {
+        if n >= CHOICES && ran > 0 {
+            break;
+        }
+        let before = arguments(program, fun, types, &sizes, kind(&sizes));
+        let mut want = before.clone();
+        match prepared.run(&sizes, &mut want, &Options::default()) {
+            Err(t) if t.kind == TrapKind::RequirementViolated => continue,
+            Err(t) => return Err(format!("`{}` at {sizes:?}: {}", fun.name, t.text)),
+            Ok(()) => ran += 1,
+        }
+        let got = call(fun, kernel, &sizes, &before)?;
+        counts.native += 1;
+        for (p, (want, got)) in want.iter().zip(&got).enumerate() {
+            if fun.scratch.contains(&fun.params[p]) {
+                continue;
+            }
+            counts.elements += got.len() as u64;
+            let pairs = want.bits().iter().zip(got);
+            if let Some(at) = pairs.into_iter().position(|(a, b)| !same(want.elem(), *a, *b)) {
+                let name = &fun.buffers[fun.params[p].index()].name;
+                return Err(format!(
+                    "`{}` at {sizes:?}: element {at} of {name} is {:#x} natively and {:#x} interpreted",
+                    fun.name,
+                    got[at],
+                    want.bits()[at]
+                ));
+            }
+        }
+    }
+    if ran == 0 {
+        return Err(format!("`{}` was run natively at no sizes", fun.name));
+    }
+    Ok(())
+}
+
+/// What each parameter holds after a call.
+fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec<Vec<u64>>, String> {
+    let mut memory: Vec<AlignedBuffer> = args.iter().map(laid_out).collect();
+    let mut buffers: Vec<BufferArg<'_>> = Vec::new();
+    for (m, p) in memory.iter_mut().zip(&fun.params) {
+        buffers.push(match fun.buffers[p.index()].role {
+            Role::Reads => BufferArg::Read(m.bytes()),
+            Role::Mut | Role::Alloc | Role::Lease(_) => BufferArg::Write(m.bytes_mut()),
+        });
+    }
+    kernel.call(sizes, &mut buffers).map_err(|e| format!("`{}` at {sizes:?}: {e}", fun.name))?;
+    drop(buffers);
+    Ok(memory.iter().zip(args).map(|(m, a)| words(width(a), m.bytes())).collect())
+}
+
+fn width(array: &Array) -> usize {
+    match array.elem() {
+        Some(Ty::Elem(e)) => bytes(*e),
+        other => panic!("the suite's arrays hold plain elements, and not {other:?}"),
+    }
+}
+
+fn bytes(elem: Elem) -> usize {
+    elem.bytes() as usize
+}
+
+fn laid_out(array: &Array) -> AlignedBuffer {
+    let width = width(array);
+    let mut out = AlignedBuffer::new(array.bits().len() * width).expect("memory");
+    for (cell, word) in out.bytes_mut().chunks_exact_mut(width).zip(array.bits()) {
+        cell.copy_from_slice(&word.to_le_bytes()[..width]);
+    }
+    out
+}
+
+fn words(width: usize, bytes: &[u8]) -> Vec<u64> {
+    let word = |cell: &[u8]| {
+        let mut word = [0; 8];
+        word[..cell.len()].copy_from_slice(cell);
+        u64::from_le_bytes(word)
+    };
+    bytes.chunks_exact(width).map(word).collect()
+}

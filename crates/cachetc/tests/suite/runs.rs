@@ -1,0 +1,294 @@
+//! Schedules against what they start from, and contractions against their equations, in the interpreter.
+//!
+//! Two NaN count as equal, whatever their payloads; everything else is compared as bits. Outputs and scratch are
+//! poisoned before each run. Every schedule runs at some sizes at least, grids in order and shuffled.
+
+use cachet::pipeline::Outcome;
+use cachet_core::interpret::{Array, Options, Prepared, TrapKind, prepare, scalar};
+use cachet_core::ir::{Binding, Elem, Fun, FunId, ImplId, Ix, Program, Role, Ty, TypeParamInfo};
+use cachet_oracle::equations::element;
+use cachet_oracle::hostile::{KINDS, Kind, fill, poison};
+use std::fmt;
+
+/// Sizes around small blocks, and the multiples that exact splits want.
+const SIZES: [i64; 13] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17];
+/// How many choices of sizes a schedule is run at.
+const CHOICES: usize = 24;
+/// How many implementations a type parameter is bound to.
+const IMPLEMENTATIONS: usize = 3;
+
+/// How much was tried.
+#[derive(Default)]
+pub struct Counts {
+    /// Listings read again.
+    pub listings: u64,
+    /// Listings that have a construct that cannot be written by hand.
+    pub printed: u64,
+    /// Programs with a `main`.
+    pub programs: u64,
+    /// Schedules, each at an implementation.
+    pub schedules: u64,
+    /// Contractions, each at an implementation.
+    pub contractions: u64,
+    /// Runs of schedules and nests.
+    pub runs: u64,
+    /// Runs of machine code, beside those of programs.
+    pub native: u64,
+    /// Elements compared.
+    pub elements: u64,
+}
+
+impl Counts {
+    /// Adds others.
+    pub fn add(&mut self, other: &Counts) {
+        self.listings += other.listings;
+        self.printed += other.printed;
+        self.programs += other.programs;
+        self.schedules += other.schedules;
+        self.contractions += other.contractions;
+        self.runs += other.runs;
+        self.native += other.native;
+        self.elements += other.elements;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} listings read again ({} not), {} programs, {} schedules and {} contractions in {} runs, {} native ones, {} elements compared",
+            self.listings,
+            self.printed,
+            self.programs,
+            self.schedules,
+            self.contractions,
+            self.runs,
+            self.native,
+            self.elements
+        )
+    }
+}
+
+/// Every schedule of the file.
+pub fn schedules(outcome: &Outcome, counts: &mut Counts) -> Result<(), String> {
+    let program = outcome.checked.program();
+    for script in &outcome.module.scripts {
+        if !outcome.module.items.contains(&script.fun) {
+            continue;
+        }
+        for types in bindings(program, &program.funs[script.fun.index()].type_params) {
+            let base = if script.types.is_empty() { types.clone() } else { script.types.clone() };
+            counts.schedules += 1;
+            compare(program, (script.of, &base), (script.fun, &types), counts)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every contraction of the file.
+pub fn contractions(outcome: &Outcome, counts: &mut Counts) -> Result<(), String> {
+    let program = outcome.checked.program();
+    for (contraction, id) in &outcome.module.contractions {
+        if !outcome.module.items.contains(id) {
+            continue;
+        }
+        let fun = &program.funs[id.index()];
+        for types in bindings(program, &fun.type_params) {
+            counts.contractions += 1;
+            let nest = ready(program, *id, &types)?;
+            for sizes in choices(fun.sizes.len(), &[0, 1, 2, 3, 4], 6) {
+                let mut args = arguments(program, fun, &types, &sizes, kind(&sizes));
+                let before = args.clone();
+                match nest.run(&sizes, &mut args, &Options::default()) {
+                    Err(t) if t.kind == TrapKind::RequirementViolated => continue,
+                    Err(t) => return Err(format!("`{}` at {sizes:?}: {}", fun.name, t.text)),
+                    Ok(()) => counts.runs += 1,
+                }
+                for (n, output) in contraction.outputs.iter().enumerate() {
+                    let at = contraction.params.iter().position(|p| p == output).expect("an output is a parameter");
+                    for (flat, word) in args[at].bits().iter().enumerate() {
+                        let cell = indices(flat as i64, args[at].extents());
+                        let want = element(program, contraction, &types, &sizes, &before, n, &cell)
+                            .map_err(|e| format!("`{}` at {sizes:?}, {cell:?}: {e:?}", fun.name))?;
+                        counts.elements += 1;
+                        if !want.bits().is_some_and(|w| same(args[at].elem(), w, *word)) {
+                            return Err(format!(
+                                "`{}` at {sizes:?}, {cell:?}: {word:#x}, and the equation says {want:?}",
+                                fun.name
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One function against another, which has the same parameters.
+fn compare(
+    program: &Program,
+    (base, base_types): (FunId, &[Binding]),
+    (made, types): (FunId, &[Binding]),
+    counts: &mut Counts,
+) -> Result<(), String> {
+    let fun = &program.funs[made.index()];
+    let (want, got) = (ready(program, base, base_types)?, ready(program, made, types)?);
+    let mut ran = 0;
+    for (n, sizes) in some_sizes(fun.sizes.len(), &SIZES, CHOICES) {
+        if n >= CHOICES && ran > 0 {
+            break;
+        }
+        let kind = kind(&sizes);
+        let mut left = arguments(program, fun, types, &sizes, kind);
+        let mut right = left.clone();
+        if let Err(t) = want.run(&sizes, &mut left, &Options::default()) {
+            if t.kind == TrapKind::RequirementViolated {
+                continue;
+            }
+            return Err(format!("`{}` at {sizes:?}: {}", program.funs[base.index()].name, t.text));
+        }
+        let shuffle = (n % 2 == 1).then_some(n as u64);
+        if let Err(t) = got.run(&sizes, &mut right, &Options { shuffle, ..Options::default() }) {
+            if t.kind == TrapKind::RequirementViolated {
+                continue;
+            }
+            return Err(format!("`{}` at {sizes:?}: {}", fun.name, t.text));
+        }
+        ran += 1;
+        counts.runs += 1;
+        for (p, (l, r)) in left.iter().zip(&right).enumerate() {
+            if fun.scratch.contains(&fun.params[p]) {
+                continue;
+            }
+            counts.elements += l.bits().len() as u64;
+            let pairs = l.bits().iter().zip(r.bits());
+            if let Some(at) = pairs.into_iter().position(|(a, b)| !same(l.elem(), *a, *b)) {
+                let (a, b) = (l.bits()[at], r.bits()[at]);
+                let name = &fun.buffers[fun.params[p].index()].name;
+                return Err(format!(
+                    "`{}` at {sizes:?}, {kind:?}: element {at} of {name} is {b:#x} instead of {a:#x}",
+                    fun.name
+                ));
+            }
+        }
+    }
+    if ran == 0 {
+        return Err(format!("`{}` was run at no sizes: its requirements exclude all that were tried", fun.name));
+    }
+    Ok(())
+}
+
+/// A function at implementations, ready to run.
+pub fn ready(program: &Program, id: FunId, types: &[Binding]) -> Result<Prepared, String> {
+    prepare(program, id, types).map_err(|t| format!("`{}`: {}", program.funs[id.index()].name, t.text))
+}
+
+/// Implementations for the type parameters, all parameters at once: the first of each, the second of each, ...
+pub fn bindings(program: &Program, params: &[TypeParamInfo]) -> Vec<Vec<Binding>> {
+    if params.is_empty() {
+        return vec![vec![]];
+    }
+    let fitting = |p: &TypeParamInfo| -> Vec<Binding> {
+        let all = program.impls.iter().enumerate();
+        let fits = all.filter(|(_, i)| i.interface == p.interface && matches!(i.value, Ty::Elem(_)));
+        fits.map(|(n, _)| Binding::Impl(ImplId(n as u32))).collect()
+    };
+    let lists: Vec<Vec<Binding>> = params.iter().map(fitting).collect();
+    assert!(lists.iter().all(|l| !l.is_empty()), "every interface has an implementation");
+    let count = lists.iter().map(Vec::len).max().unwrap_or(1).min(IMPLEMENTATIONS);
+    // The library has each at f32 and at f64, one after the other; every second one is taken at f64.
+    let place = |n: usize, of: usize| if of > count { n * of / count + n % 2 } else { n % of };
+    let pick = |n: usize| lists.iter().map(|l| l[place(n, l.len())]).collect();
+    (0..count).map(pick).collect()
+}
+
+/// Numbered choices of sizes to run at. A function's requirements may exclude most: from `most` on the choices are equal
+/// powers of two, which meet the usual ones, for those that have not run by then.
+pub fn some_sizes(count: usize, list: &[i64], most: usize) -> impl Iterator<Item = (usize, Vec<i64>)> {
+    let powers = (1..9).map(move |p| vec![1 << p; count]);
+    choices(count, list, most).into_iter().enumerate().chain((most..).zip(powers))
+}
+
+/// Choices of `count` sizes from a list: all of them, or so many of them that every size comes up in every place.
+fn choices(count: usize, list: &[i64], most: usize) -> Vec<Vec<i64>> {
+    let total = list.len().pow(count as u32);
+    let digit = |n: usize, axis: usize| list[n / list.len().pow(axis as u32) % list.len()];
+    let tuple = |n: usize| (0..count).map(|axis| digit(n, axis)).collect();
+    if total <= most {
+        return (0..total).map(tuple).collect();
+    }
+    // Steps of about the golden section fall everywhere, and an odd number of them nowhere twice.
+    let stride = (total * 382 / 1000) | 1;
+    (0..most).map(|n| tuple(n * stride % total)).collect()
+}
+
+/// Ordinary numbers and hostile ones in turn.
+pub fn kind(sizes: &[i64]) -> Kind {
+    let sum = sizes.iter().sum::<i64>() as usize;
+    if sum.is_multiple_of(2) { Kind::Ordinary } else { KINDS[sum / 2 % KINDS.len()] }
+}
+
+/// The parameters: what is read on entry filled, the rest poisoned.
+pub fn arguments(program: &Program, fun: &Fun, types: &[Binding], sizes: &[i64], kind: Kind) -> Vec<Array> {
+    let seed = sizes.iter().fold(11, |seed: u64, s| seed.wrapping_mul(131).wrapping_add(*s as u64));
+    let one = |(n, p): (usize, &cachet_core::ir::Buffer)| {
+        let info = &fun.buffers[p.index()];
+        let extents: Vec<i64> = info.extents.iter().map(|e| value(fun, sizes, e)).collect();
+        let elem = elem(program, types, &info.elem);
+        let unknown = info.role != Role::Reads && (fun.produces.contains(p) || fun.scratch.contains(p));
+        if unknown {
+            let mut array = Array::new(&Ty::Elem(elem), &extents).expect("it fits");
+            array.poison(poison(elem));
+            return array;
+        }
+        let words = fill(elem, seed.wrapping_add(n as u64 * 7919), kind, extents.iter().product::<i64>() as usize);
+        Array::from_bits(elem, &extents, words).expect("as many words as elements")
+    };
+    fun.params.iter().enumerate().map(one).collect()
+}
+
+fn elem(program: &Program, types: &[Binding], ty: &Ty) -> Elem {
+    match ty {
+        Ty::Elem(e) => *e,
+        Ty::Abstract(p) => match types.get(p.0 as usize) {
+            Some(Binding::Impl(i)) => elem(program, &[], &program.impls[i.index()].value),
+            other => panic!("the type parameter is bound to {other:?}"),
+        },
+        other => panic!("the suite's arrays hold plain elements, and not {other:?}"),
+    }
+}
+
+/// An extent; a negative one has no array.
+fn value(fun: &Fun, sizes: &[i64], ix: &Ix) -> i64 {
+    let of = |x: &Ix| value(fun, sizes, x);
+    match ix {
+        Ix::Lit(n) => *n,
+        Ix::Var(v) => sizes[fun.sizes.iter().position(|s| s == v).expect("extents use sizes")],
+        Ix::Add(a, b) => of(a) + of(b),
+        Ix::Sub(a, b) => (of(a) - of(b)).max(0),
+        Ix::Mul(n, a) => n * of(a),
+        Ix::Div(a, n) => of(a).div_euclid(*n),
+        Ix::Mod(a, n) => of(a).rem_euclid(*n),
+        Ix::Min(a, b) => of(a).min(of(b)),
+        Ix::Max(a, b) => of(a).max(of(b)),
+        Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => panic!("the suite's extents have no cases and no blocks"),
+    }
+}
+
+/// Whether two words of a type are the same.
+pub fn same(ty: Option<&Ty>, a: u64, b: u64) -> bool {
+    let nan = |e: Elem| scalar::is_nan(e, a) && scalar::is_nan(e, b);
+    a == b || matches!(ty, Some(Ty::Elem(e)) if nan(*e))
+}
+
+/// Indices of a cell, row-major.
+fn indices(mut flat: i64, extents: &[i64]) -> Vec<i64> {
+    let mut out = Vec::new();
+    for n in extents.iter().rev() {
+        out.push(flat % n);
+        flat /= n;
+    }
+    out.reverse();
+    out
+}
