@@ -333,12 +333,11 @@ impl Checker {
         let fewer = unrequired(proofs, before, rewrite);
         let rewrite = fewer.as_ref().unwrap_or(rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
-            let mut d = Diagnostic::error(
-                codes::RECIPE,
-                asked.span,
-                format!("relation {}: the step makes a program that is not well formed", asked.name),
-            );
-            d.notes.extend(faults.iter().take(3).map(|f| f.text.clone()));
+            let first = faults.first().map_or("", |f| &f.text);
+            let message =
+                format!("relation {}: the program that the step makes is not well formed: {first}", asked.name);
+            let mut d = Diagnostic::error(codes::RECIPE, asked.span, message);
+            d.notes.extend(faults.iter().skip(1).take(2).map(|f| f.text.clone()));
             misfit(Kind::Words, d)
         })?;
         supported(&rewrite.after)?;

@@ -148,6 +148,16 @@ pub struct Rewrite {
     pub recipe: Vec<Move>,
 }
 
+impl StepCall {
+    /// The step's own words, as a schedule has them.
+    pub fn word(&self) -> &str {
+        match &self.form {
+            StepForm::GridOver(_) => "grid over",
+            StepForm::Call(_) | StepForm::Split(_) | StepForm::Order(_) => &self.name,
+        }
+    }
+}
+
 /// A step as it is written.
 impl fmt::Display for StepCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

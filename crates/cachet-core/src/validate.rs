@@ -248,7 +248,10 @@ impl<'a> Check<'a> {
                 self.use_local(*local, at);
                 self.local_has(*local, ty.as_ref(), true);
                 if self.grids.iter().any(|g| g.2.contains(local)) {
-                    self.fault("grids", format!("a grid assigns `{}` from outside", self.local_name(*local)));
+                    self.fault("grids", format!(
+                            "the iterations of a grid, which may run at once, all assign `{}`, which is declared outside it",
+                            self.local_name(*local)
+                        ));
                 }
             }
             StmtKind::Store { to, word } => self.store(to, word),
@@ -278,7 +281,13 @@ impl<'a> Check<'a> {
             None => g.level == 0,
         };
         if !place {
-            self.fault("grids", format!("a grid of level {} does not stand in one of the level above", g.level));
+            let inside = match self.grids.last() {
+                Some(_) if g.device == Device::HOST => {
+                    "a grid stands inside another: its iterations run at once already".into()
+                }
+                _ => format!("a grid of level {} does not stand in one of the level above", g.level),
+            };
+            self.fault("grids", inside);
         }
         if g.axes.is_empty() {
             self.fault("grids", "a grid without an axis");

@@ -1,7 +1,8 @@
 //! What may one iteration of a grid write? The boxes that hold its stores.
 //!
-//! Per buffer one box, per axis the smallest interval that can be read off: inner loop variables are replaced by the ends
-//! of their ranges. Where nothing can be read off, the whole axis. The guess is not believed: the checker proves that each
+//! Per written buffer one box that holds its stores and what is read of it, per axis the smallest interval that can be read off:
+//! inner loop variables are replaced by the ends of their ranges. Where nothing can be read off, or the interval might have
+//! a negative length, the whole axis. The guess is not believed: the checker proves that each
 //! iteration stays inside its windows and that the windows are apart.
 
 use crate::ir::{Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window};
@@ -10,9 +11,14 @@ use crate::rewrite::{Live, Visit, visit_block, visit_stmt};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows of a grid's body, in the order in which its buffers are first written. Buffers made inside have none.
-pub fn infer(buffers: &[BufferInfo], body: &Block) -> Vec<Window> {
-    let mut found = Stores { buffers, inner: BTreeMap::new(), own: BTreeSet::new(), boxes: Vec::new() };
+///
+/// `axes` are the grid's own variables. Along an axis that tells iterations apart only stores count: a read of another
+/// iteration's part is to be seen as that.
+pub fn infer(buffers: &[BufferInfo], axes: &[Var], body: &Block) -> Vec<Window> {
+    let (boxes, reads) = (Vec::new(), Vec::new());
+    let mut found = Stores { buffers, inner: BTreeMap::new(), own: BTreeSet::new(), boxes, reads };
     visit_block(&mut found, body);
+    found.widen(axes);
     let Stores { own, boxes, .. } = found;
     boxes
         .into_iter()
@@ -33,6 +39,8 @@ struct Stores<'a> {
     inner: BTreeMap<Var, Domain>,
     own: BTreeSet<Buffer>,
     boxes: Vec<(Buffer, Vec<Span>)>,
+    /// What is read, in order.
+    reads: Vec<(Buffer, Vec<Span>)>,
 }
 
 impl Visit for Stores<'_> {
@@ -58,14 +66,36 @@ impl Visit for Stores<'_> {
     }
 
     fn store(&mut self, access: &Access) {
-        let extents = self.buffers[access.buffer.index()].extents.clone();
-        let spans = access.at.iter().zip(&extents).map(|(i, e)| self.closed(i).unwrap_or((Ix::Lit(0), e.clone())));
-        let spans: Vec<Span> = spans.collect();
+        let spans = self.spans(access);
         self.reach(access.buffer, spans);
+    }
+
+    fn load(&mut self, access: &Access) {
+        let spans = self.spans(access);
+        self.reads.push((access.buffer, spans));
     }
 }
 
 impl Stores<'_> {
+    /// What is read of a written buffer, along the axes that no variable of the grid tells apart.
+    fn widen(&mut self, axes: &[Var]) {
+        for (buffer, spans) in std::mem::take(&mut self.reads) {
+            let Some((_, known)) = self.boxes.iter_mut().find(|(b, _)| *b == buffer) else { continue };
+            for (k, s) in known.iter_mut().zip(spans) {
+                let mut live = Live::of_ix(&k.0).vars;
+                live.extend(Live::of_ix(&k.1).vars);
+                if !axes.iter().any(|v| live.contains(v)) {
+                    *k = hull(k, &s);
+                }
+            }
+        }
+    }
+
+    fn spans(&self, access: &Access) -> Vec<Span> {
+        let extents = &self.buffers[access.buffer.index()].extents;
+        access.at.iter().zip(extents).map(|(i, e)| self.closed(i).unwrap_or((Ix::Lit(0), e.clone()))).collect()
+    }
+
     /// What is lent may be written, unless its role says that it never is.
     fn lend(&mut self, view: &View) {
         let info = &self.buffers[view.buffer.index()];
@@ -107,7 +137,26 @@ impl Stores<'_> {
         let (lo, hi) = self.span(ix)?;
         let hi = self.without_lengths(&hi)?;
         let open = |i: &Ix| Live::of_ix(i).vars.iter().any(|v| self.inner.contains_key(v));
-        (!open(&lo) && !open(&hi)).then_some((lo, hi))
+        (!open(&lo) && !open(&hi) && self.is_natural(&difference(&hi, &lo))).then_some((lo, hi))
+    }
+
+    /// Whether an index is surely not negative, as far as can be seen.
+    fn is_natural(&self, ix: &Ix) -> bool {
+        let natural = |t: &Ix| match t {
+            Ix::Block(..) | Ix::Mod(..) => true,
+            // A size, or a loop around the grid: most start at 0, and whether this one does is not decided here.
+            Ix::Var(_) => true,
+            Ix::Div(a, _) => self.is_natural(a),
+            Ix::Lit(_)
+            | Ix::Add(..)
+            | Ix::Sub(..)
+            | Ix::Mul(..)
+            | Ix::Min(..)
+            | Ix::Max(..)
+            | Ix::If(..)
+            | Ix::InBlock(..) => false,
+        };
+        Linear::of(ix).is_some_and(|l| l.constant >= 0 && l.terms.iter().all(|(n, t)| *n > 0 && natural(t)))
     }
 
     fn without_lengths(&self, ix: &Ix) -> Option<Ix> {

@@ -5,7 +5,7 @@
 //! the stores.
 
 use crate::elaborate::{Body, Done, Meaning, World};
-use cachet_core::ir::{Buffer, Device, Grid, Ix, Role, StmtKind, Window};
+use cachet_core::ir::{Buffer, Device, Grid, Ix, Role, StmtKind, Var, Window};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, GridIndex, Ident, Index, Tile};
 
@@ -55,7 +55,8 @@ impl World<'_> {
         }
         let stmts = self.block(body, g.body)?;
         if g.writes.is_empty() {
-            writes = cachet_core::windows::infer(&body.buffers, &stmts);
+            let own: Vec<Var> = axes.iter().map(|(v, _)| *v).collect();
+            writes = cachet_core::windows::infer(&body.buffers, &own, &stmts);
         }
         Ok(StmtKind::Grid(Box::new(Grid { device: Device::HOST, level: 0, axes, writes, body: stmts })))
     }

@@ -50,7 +50,7 @@ pub fn instantiate(
         made: Vec::new(),
         invented: Vec::new(),
     };
-    let to = build.block(&step.to)?;
+    let to = tidy::starts(&build.block(&step.to)?);
     let (made, invented) = (std::mem::take(&mut build.made), std::mem::take(&mut build.invented));
     let Some(site) = found.site.replace(&mut after, to) else {
         return Err(refusal::unbuildable(step, "its place is gone", call));
@@ -163,7 +163,7 @@ impl Build<'_> {
                 let outer = self.vars.insert(var.clone(), fresh);
                 let body = self.block(body)?;
                 restore(&mut self.vars, var, outer);
-                let writes = cachet_core::windows::infer(&self.fun.buffers, &body);
+                let writes = cachet_core::windows::infer(&self.fun.buffers, &[fresh], &body);
                 let grid = Grid { device: self.arith, level: 0, axes: vec![(fresh, domain)], writes, body };
                 out.push(Stmt { kind: StmtKind::Grid(Box::new(grid)), span: *span });
             }
@@ -307,7 +307,7 @@ impl Build<'_> {
                 if n <= 0 {
                     return Err(self.unbuildable(&format!("a divisor has to be above 0, not {n}")));
                 }
-                Ok(if matches!(i, PatIx::Div(..)) { Ix::Div(Box::new(x), n) } else { Ix::Mod(Box::new(x), n) })
+                Ok(if matches!(i, PatIx::Div(..)) { tidy::div(x, n) } else { tidy::rem(x, n) })
             }
             PatIx::Min(a, b) => Ok(Ix::Min(Box::new(self.ix(a)?), Box::new(self.ix(b)?))),
             PatIx::Max(a, b) => Ok(Ix::Max(Box::new(self.ix(a)?), Box::new(self.ix(b)?))),

@@ -297,7 +297,7 @@ impl<'a> Work<'a> {
             let from = if n == 0 { script.name.clone() } else { format!("{}'{n}", script.name) };
             let asked = Asked {
                 name: format!("{from}_{}", call.name),
-                step: call.name.clone(),
+                step: call.word().to_string(),
                 span: call.span,
                 callers: call.callers.clone(),
             };

@@ -4,6 +4,8 @@
 //! types. What it sees makes a refusal concrete; what it does not see leaves "a model the search cannot rule out".
 //! It never accepts anything.
 
+mod numbers;
+
 use cachet_check::condition::{Failure, Kind};
 use cachet_core::ir::{Fun, Program};
 use cachet_oracle::replay;
@@ -15,9 +17,7 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
     let Some(sizes) = failure.sizes.clone() else { return failure.diagnostic };
     match failure.kind {
         Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order | Kind::Split | Kind::Map => {
-            let found = replay::find_difference(program, before, after, &sizes);
-            let lines = found.map(|(at, difference)| difference_lines(after, &at, &difference));
-            with(failure.diagnostic, lines)
+            different(program, before, after, failure.diagnostic, sizes)
         }
         Kind::Bounds
         | Kind::Initialised
@@ -68,6 +68,36 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
 fn alone(program: &Program, fun: &Fun, failure: Failure, sizes: &[i64]) -> Diagnostic {
     let seen = replay::find_fault(program, fun, sizes);
     with(failure.diagnostic, seen.map(|(at, fault)| vec![format!("{}{}", at_sizes(fun, &at), fault.text)]))
+}
+
+/// Sizes at which the words differ and the bits with them: a sum of two terms has the same bits in either order, one of
+/// three has not.
+fn different(program: &Program, before: &Fun, after: &Fun, d: Diagnostic, sizes: Vec<i64>) -> Diagnostic {
+    let mut words = None;
+    let mut start = sizes;
+    for _ in 0..MOST_SIZES {
+        let Some((at, difference)) = replay::find_difference(program, before, after, &start) else { break };
+        let lines = difference_lines(after, &at, &difference);
+        if numbers::differ(program, before, after, &at) != Some(false) {
+            return with(d, Some(lines));
+        }
+        start = at.iter().map(|n| n + 1).collect();
+        words = words.or(Some(lines));
+    }
+    match words {
+        Some(lines) => other_words(d, &lines),
+        None => with(d, None),
+    }
+}
+
+/// How many sizes are tried for bits that differ.
+const MOST_SIZES: usize = 4;
+
+/// Other words that have the same bits whatever was tried: `x + x` and `x * 2.0`. No proof, and no fault seen.
+fn other_words(mut d: Diagnostic, lines: &[String]) -> Diagnostic {
+    d = with(d, None);
+    let sides: Vec<&str> = lines.iter().skip(1).map(|l| l.trim()).collect();
+    d.note(format!("the words differ, though no contents that were tried give other bits: {}", sides.join("; ")))
 }
 
 fn with(mut d: Diagnostic, lines: Option<Vec<String>>) -> Diagnostic {

@@ -4,7 +4,7 @@ use super::{Body, Done, Meaning, Reported, World, conversion};
 use crate::scope;
 use crate::tree::{FoldTree, Tree};
 use cachet_core::interpret::scalar;
-use cachet_core::ir::{Access, At, Buffer, Elem, Ix, Lit, Op, Prim, Ty};
+use cachet_core::ir::{Access, At, Buffer, Elem, Ix, Lit, MAX_DIM, Op, Prim, Ty};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Index, Place, StmtKind, Type, TypeKind, UnaryOp};
 
@@ -680,6 +680,13 @@ impl World<'_> {
                 "only element types can be converted to",
             )));
         };
+        // Bits and hashes are beyond what an index can be: such a literal is a word of that type at once.
+        if let (ExprKind::Int(n), true) = (&value.kind, to.is_integer())
+            && *n > i128::from(MAX_DIM)
+        {
+            let (lit, ty) = self.integer(*n, Some(&Ty::Elem(to)), value.span)?;
+            return Ok((Tree::Lit(lit), ty));
+        }
         if self.is_index(body, value) {
             if to == Elem::Bool || matches!(to, Elem::F16 | Elem::BF16) {
                 return Err(self.report(Diagnostic::error(

@@ -169,10 +169,9 @@ pub(super) fn check_names(
                 (None, vec![])
             }
             ast::MoveKind::Reorder { lines, .. } => {
-                for (names, known, word) in lines
-                    .iter()
-                    .flat_map(|l| [(&l.by, &places.matched, "loop of `from`"), (&l.back, &places.made, "loop of `to`")])
-                {
+                for (names, known, word) in lines.iter().flat_map(|l| {
+                    [(&l.by, &places.matched, "loop in `from` called"), (&l.back, &places.made, "loop in `to` called")]
+                }) {
                     if let Some((name, _)) = names.iter().find(|(n, _)| !known.contains(&n.name)) {
                         let d = scope::unknown(name, word, known.iter().map(String::as_str));
                         return Err(world.report(d));
@@ -190,8 +189,8 @@ pub(super) fn check_names(
         }
         for l in loops {
             let (known, word) = match l.side {
-                ast::Side::S => (&places.matched, "loop of `from`"),
-                ast::Side::T => (&places.made, "loop of `to`"),
+                ast::Side::S => (&places.matched, "loop in `from` called"),
+                ast::Side::T => (&places.made, "loop in `to` called"),
             };
             if !known.contains(&l.name.name) && !split.contains(&l.name.name) {
                 let d = scope::unknown(&l.name, word, known.iter().chain(&split).map(String::as_str));

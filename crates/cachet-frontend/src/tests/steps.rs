@@ -104,8 +104,8 @@ fn every_name_of_a_step_means_something() {
     };
     for (text, wanted) in [
         (with("$body", "$bdy", ""), "unknown-name: there is no hole `$bdy` here"),
-        (with("$body", "$body", "interchange S.x"), "unknown-name: there is no loop of `from` `x` here"),
-        (with("$body", "$body", "interchange T.x"), "unknown-name: there is no loop of `to` `x` here"),
+        (with("$body", "$body", "interchange S.x"), "unknown-name: there is no loop in `from` called `x` here"),
+        (with("$body", "$body", "interchange T.x"), "unknown-name: there is no loop in `to` called `x` here"),
         (with("$body", "$body", "per cell c fold S.i"), "unknown-name: there is no parameter `c` here"),
         (with("$body", "$body", "").replace("s i =", "s (i, i) ="), "duplicate-name: `i` is a parameter already"),
     ] {

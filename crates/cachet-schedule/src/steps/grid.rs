@@ -27,7 +27,8 @@ pub fn apply(fun: &Fun, call: &StepCall, args: &[StepArg]) -> Result<Rewrite, Di
     for (var, domain) in rest.iter().rev() {
         body = vec![Stmt { kind: StmtKind::For { var: *var, domain: domain.clone(), body }, span }];
     }
-    let writes = cachet_core::windows::infer(&fun.buffers, &body);
+    let own: Vec<Var> = axes.iter().map(|(v, _)| *v).collect();
+    let writes = cachet_core::windows::infer(&fun.buffers, &own, &body);
     let grid = Grid { device: Device::HOST, level: 0, axes: axes.clone(), writes, body };
     let mut after = fun.clone();
     let made = refresh(&mut after, &[Stmt { kind: StmtKind::Grid(Box::new(grid)), span }]);

@@ -6,7 +6,7 @@
 
 use super::{Named, Splits, Spot, locate};
 use crate::build::names;
-use crate::{loops, needs, refusal};
+use crate::{loops, needs, refusal, tidy};
 use cachet_core::ir::{
     Access, At, BlockPart, Domain, Fold, Fun, Guard, Ix, LocalInfo, Rel, Stmt, StmtKind, Var, VarKind, Word,
 };
@@ -191,7 +191,7 @@ impl One<'_> {
             let var = self.fun.add_var(name, kind);
             let (from, to) = range;
             let domain = if whole {
-                Domain::Range { lo: Ix::Lit(0), hi: Ix::Div(Box::new(needs::length(&from, &to)), *size) }
+                Domain::Range { lo: Ix::Lit(0), hi: tidy::div(needs::length(&from, &to), *size) }
             } else {
                 Domain::Blocks { lo: from.clone(), hi: to, size: *size }
             };

@@ -129,7 +129,7 @@ fn t (mut c: [f32; M]) =
     );
     let after = &mut lie.rewrite.after;
     let body = std::mem::take(&mut after.body);
-    let writes = cachet_core::windows::infer(&after.buffers, &body);
+    let writes = cachet_core::windows::infer(&after.buffers, &[], &body);
     let grid = Grid { device: Device::HOST, level: 0, axes: vec![], writes, body };
     after.body = vec![Stmt { kind: StmtKind::Grid(Box::new(grid)), span: At::default() }];
     lie.rewrite.to.len = 1;

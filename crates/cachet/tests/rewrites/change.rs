@@ -133,7 +133,7 @@ impl Change<'_> {
             let body = vec![Stmt { kind: moved, span: *span }];
             out.push(("inside its inner loop".into(), StmtKind::For { var: *inner, domain: d.clone(), body }));
         }
-        let writes = cachet_core::windows::infer(&self.fun.buffers, body);
+        let writes = cachet_core::windows::infer(&self.fun.buffers, &[var], body);
         let axes = vec![(var, domain.clone())];
         let grid = Grid { device: Device::HOST, level: 0, axes, writes, body: body.clone() };
         out.push(("in parallel".into(), StmtKind::Grid(Box::new(grid))));
