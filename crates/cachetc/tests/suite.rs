@@ -6,6 +6,8 @@
 
 #![allow(clippy::expect_used, reason = "tests")]
 
+#[path = "suite/cells.rs"]
+mod cells;
 mod common;
 #[path = "suite/files.rs"]
 mod files;
@@ -75,10 +77,7 @@ fn one(file: &str, llvm: Option<&Llvm>) -> (Counts, Vec<String>) {
     }
     faults.extend(formatted(file, &text, &outcome).err());
     match listings::again(file, &text, &outcome) {
-        Ok(read) => {
-            counts.listings += read.again;
-            counts.printed += read.printed;
-        }
+        Ok(read) => counts.listings += read,
         Err(fault) => faults.push(fault),
     }
     faults.extend(runs::contractions(&outcome, &mut counts).err());

@@ -4,7 +4,7 @@ use crate::files::check;
 use cachet::pipeline::Outcome;
 use cachet_core::interpret;
 use cachet_core::print::listing;
-use cachet_source::{FileId, Kind};
+use cachet_source::FileId;
 use cachet_syntax::ast::Item;
 use cachet_syntax::parse;
 
@@ -18,27 +18,12 @@ pub fn all(outcome: &Outcome) -> Vec<(String, String)> {
     outcome.module.items.iter().map(one).collect()
 }
 
-/// How many listings were read again, and how many have a construct that is not built for people's own hands.
-#[derive(Default)]
-pub struct Read {
-    /// Read again.
-    pub again: u64,
-    /// Only printed.
-    pub printed: u64,
-}
-
 /// Replaces contractions, schedules and functions by their listings and checks the file again. The rest stays: imports,
 /// constants, interfaces, implementations, pure functions.
-///
-/// A schedule whose listing is refused because a construct in it cannot be written by hand yet stays a schedule.
-pub fn again(file: &str, text: &str, outcome: &Outcome) -> Result<Read, String> {
+/// The result is how many there are.
+pub fn again(file: &str, text: &str, outcome: &Outcome) -> Result<u64, String> {
     let listed = all(outcome);
-    let (mut replaced, mut after) = replaced(file, text, &listed);
-    let mut shown = listed.clone();
-    if not_built(&after) {
-        shown.retain(|(_, listing)| !listing.contains(" grid "));
-        (replaced, after) = self::replaced(file, text, &shown);
-    }
+    let (replaced, after) = replaced(file, text, &listed);
     if let Some(d) = after.diagnostics.iter().find(|d| d.refuses()) {
         return Err(format!("its listings are refused: {}\n{replaced}", d.message));
     }
@@ -54,13 +39,7 @@ pub fn again(file: &str, text: &str, outcome: &Outcome) -> Result<Read, String> 
     if printed(outcome) != printed(&after) {
         return Err("its listings print something else when run".into());
     }
-    Ok(Read { again: shown.len() as u64, printed: (listed.len() - shown.len()) as u64 })
-}
-
-/// Whether what is wrong with it is that something is not built.
-fn not_built(outcome: &Outcome) -> bool {
-    let mut wrong = outcome.diagnostics.iter().filter(|d| d.refuses()).peekable();
-    wrong.peek().is_some() && wrong.all(|d| d.kind == Kind::NotBuilt)
+    Ok(listed.len() as u64)
 }
 
 /// The file with listings in the place of what they list.

@@ -1,10 +1,11 @@
 //! Functions as machine code against the interpreter, for files that have no `main` to do it.
 
-use crate::runs::{Counts, arguments, bindings, kind, ready, same, some_sizes};
+use crate::cells;
+use crate::runs::{Counts, arguments, bindings, kind, ready, some_sizes};
 use cachet::native::compile;
 use cachet::pipeline::Outcome;
 use cachet_core::interpret::{Array, Options, TrapKind};
-use cachet_core::ir::{Binding, Elem, Fun, FunId, Role, Ty};
+use cachet_core::ir::{Binding, Fun, FunId, Role};
 use cachet_runtime::{AlignedBuffer, BufferArg, Kernel, Llvm};
 
 /// Sizes that are run: none, one, a few, a whole block, one more.
@@ -59,16 +60,10 @@ fn function(
             if fun.scratch.contains(&fun.params[p]) {
                 continue;
             }
-            counts.elements += got.len() as u64;
-            let pairs = want.bits().iter().zip(got);
-            if let Some(at) = pairs.into_iter().position(|(a, b)| !same(want.elem(), *a, *b)) {
+            counts.elements += want.written().len() as u64;
+            if let Some(said) = cells::difference(want.elem(), want.bits(), got) {
                 let name = &fun.buffers[fun.params[p].index()].name;
-                return Err(format!(
-                    "`{}` at {sizes:?}: element {at} of {name} is {:#x} natively and {:#x} interpreted",
-                    fun.name,
-                    got[at],
-                    want.bits()[at]
-                ));
+                return Err(format!("`{}` at {sizes:?}, natively, {name}: {said}", fun.name));
             }
         }
     }
@@ -80,7 +75,7 @@ fn function(
 
 /// What each parameter holds after a call.
 fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec<Vec<u64>>, String> {
-    let mut memory: Vec<AlignedBuffer> = args.iter().map(laid_out).collect();
+    let mut memory: Vec<AlignedBuffer> = args.iter().map(cells::laid_out).collect();
     let mut buffers: Vec<BufferArg<'_>> = Vec::new();
     for (m, p) in memory.iter_mut().zip(&fun.params) {
         buffers.push(match fun.buffers[p.index()].role {
@@ -90,34 +85,5 @@ fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec
     }
     kernel.call(sizes, &mut buffers).map_err(|e| format!("`{}` at {sizes:?}: {e}", fun.name))?;
     drop(buffers);
-    Ok(memory.iter().zip(args).map(|(m, a)| words(width(a), m.bytes())).collect())
-}
-
-fn width(array: &Array) -> usize {
-    match array.elem() {
-        Some(Ty::Elem(e)) => bytes(*e),
-        other => panic!("the suite's arrays hold plain elements, and not {other:?}"),
-    }
-}
-
-fn bytes(elem: Elem) -> usize {
-    elem.bytes() as usize
-}
-
-fn laid_out(array: &Array) -> AlignedBuffer {
-    let width = width(array);
-    let mut out = AlignedBuffer::new(array.bits().len() * width).expect("memory");
-    for (cell, word) in out.bytes_mut().chunks_exact_mut(width).zip(array.bits()) {
-        cell.copy_from_slice(&word.to_le_bytes()[..width]);
-    }
-    out
-}
-
-fn words(width: usize, bytes: &[u8]) -> Vec<u64> {
-    let word = |cell: &[u8]| {
-        let mut word = [0; 8];
-        word[..cell.len()].copy_from_slice(cell);
-        u64::from_le_bytes(word)
-    };
-    bytes.chunks_exact(width).map(word).collect()
+    Ok(memory.iter().zip(args).map(|(m, a)| cells::read(a, m.bytes())).collect())
 }

@@ -1,13 +1,14 @@
 //! Schedules against what they start from, and contractions against their equations, in the interpreter.
 //!
-//! Two NaN count as equal, whatever their payloads; everything else is compared as bits. Outputs and scratch are
-//! poisoned before each run. Every schedule runs at some sizes at least, grids in order and shuffled.
+//! Outputs and scratch are poisoned before each run. Every schedule runs at some sizes at least, grids in order and
+//! shuffled.
 
+use crate::cells;
 use cachet::pipeline::Outcome;
-use cachet_core::interpret::{Array, Options, Prepared, TrapKind, prepare, scalar};
-use cachet_core::ir::{Binding, Elem, Fun, FunId, ImplId, Ix, Program, Role, Ty, TypeParamInfo};
+use cachet_core::interpret::{Array, Options, Prepared, TrapKind, prepare};
+use cachet_core::ir::{Binding, Fun, FunId, ImplId, Ix, Program, Role, Ty, TypeParamInfo};
 use cachet_oracle::equations::element;
-use cachet_oracle::hostile::{KINDS, Kind, fill, poison};
+use cachet_oracle::hostile::{KINDS, Kind};
 use std::fmt;
 
 /// Sizes around small blocks, and the multiples that exact splits want.
@@ -22,8 +23,6 @@ const IMPLEMENTATIONS: usize = 3;
 pub struct Counts {
     /// Listings read again.
     pub listings: u64,
-    /// Listings that have a construct that cannot be written by hand.
-    pub printed: u64,
     /// Programs with a `main`.
     pub programs: u64,
     /// Schedules, each at an implementation.
@@ -42,7 +41,6 @@ impl Counts {
     /// Adds others.
     pub fn add(&mut self, other: &Counts) {
         self.listings += other.listings;
-        self.printed += other.printed;
         self.programs += other.programs;
         self.schedules += other.schedules;
         self.contractions += other.contractions;
@@ -56,15 +54,8 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} listings read again ({} not), {} programs, {} schedules and {} contractions in {} runs, {} native ones, {} elements compared",
-            self.listings,
-            self.printed,
-            self.programs,
-            self.schedules,
-            self.contractions,
-            self.runs,
-            self.native,
-            self.elements
+            "{} listings read again, {} programs, {} schedules and {} contractions in {} runs, {} native ones, {} elements compared",
+            self.listings, self.programs, self.schedules, self.contractions, self.runs, self.native, self.elements
         )
     }
 }
@@ -106,16 +97,13 @@ pub fn contractions(outcome: &Outcome, counts: &mut Counts) -> Result<(), String
                 }
                 for (n, output) in contraction.outputs.iter().enumerate() {
                     let at = contraction.params.iter().position(|p| p == output).expect("an output is a parameter");
-                    for (flat, word) in args[at].bits().iter().enumerate() {
-                        let cell = indices(flat as i64, args[at].extents());
+                    for (flat, got) in args[at].bits().chunks_exact(cells::width(&args[at])).enumerate() {
+                        let cell = cells::indices(flat, args[at].extents());
                         let want = element(program, contraction, &types, &sizes, &before, n, &cell)
                             .map_err(|e| format!("`{}` at {sizes:?}, {cell:?}: {e:?}", fun.name))?;
                         counts.elements += 1;
-                        if !want.bits().is_some_and(|w| same(args[at].elem(), w, *word)) {
-                            return Err(format!(
-                                "`{}` at {sizes:?}, {cell:?}: {word:#x}, and the equation says {want:?}",
-                                fun.name
-                            ));
+                        if let Some(said) = cells::difference(args[at].elem(), &cells::words(&want), got) {
+                            return Err(format!("`{}` at {sizes:?}, {cell:?}, against the equation: {said}", fun.name));
                         }
                     }
                 }
@@ -161,15 +149,14 @@ fn compare(
             if fun.scratch.contains(&fun.params[p]) {
                 continue;
             }
-            counts.elements += l.bits().len() as u64;
-            let pairs = l.bits().iter().zip(r.bits());
-            if let Some(at) = pairs.into_iter().position(|(a, b)| !same(l.elem(), *a, *b)) {
-                let (a, b) = (l.bits()[at], r.bits()[at]);
+            counts.elements += l.written().len() as u64;
+            let said = match l.written() == r.written() {
+                true => cells::difference(l.elem(), l.bits(), r.bits()),
+                false => Some("other elements are written".into()),
+            };
+            if let Some(said) = said {
                 let name = &fun.buffers[fun.params[p].index()].name;
-                return Err(format!(
-                    "`{}` at {sizes:?}, {kind:?}: element {at} of {name} is {b:#x} instead of {a:#x}",
-                    fun.name
-                ));
+                return Err(format!("`{}` at {sizes:?}, {kind:?}, {name}: {said}", fun.name));
             }
         }
     }
@@ -184,18 +171,28 @@ pub fn ready(program: &Program, id: FunId, types: &[Binding]) -> Result<Prepared
     prepare(program, id, types).map_err(|t| format!("`{}`: {}", program.funs[id.index()].name, t.text))
 }
 
-/// Implementations for the type parameters, all parameters at once: the first of each, the second of each, ...
+/// Implementations for the type parameters, all parameters at once: the first of each, the second of each, ... Those whose
+/// values are records are the last of them.
 pub fn bindings(program: &Program, params: &[TypeParamInfo]) -> Vec<Vec<Binding>> {
     if params.is_empty() {
         return vec![vec![]];
     }
-    let fitting = |p: &TypeParamInfo| -> Vec<Binding> {
+    let fitting = |p: &TypeParamInfo, record: bool| -> Vec<Binding> {
         let all = program.impls.iter().enumerate();
-        let fits = all.filter(|(_, i)| i.interface == p.interface && matches!(i.value, Ty::Elem(_)));
+        let fits = all.filter(|(_, i)| i.interface == p.interface && matches!(i.value, Ty::Tuple(_)) == record);
         fits.map(|(n, _)| Binding::Impl(ImplId(n as u32))).collect()
     };
-    let lists: Vec<Vec<Binding>> = params.iter().map(fitting).collect();
-    assert!(lists.iter().all(|l| !l.is_empty()), "every interface has an implementation");
+    let lists = |record: bool| params.iter().map(|p| fitting(p, record)).collect();
+    let all: Vec<Vec<Binding>> = [false, true].into_iter().flat_map(|record| chosen(lists(record))).collect();
+    assert!(!all.is_empty(), "every interface has an implementation");
+    all
+}
+
+/// Some of the lists' entries, from all lists at once.
+fn chosen(lists: Vec<Vec<Binding>>) -> Vec<Vec<Binding>> {
+    if lists.iter().any(Vec::is_empty) {
+        return Vec::new();
+    }
     let count = lists.iter().map(Vec::len).max().unwrap_or(1).min(IMPLEMENTATIONS);
     // The library has each at f32 and at f64, one after the other; every second one is taken at f64.
     let place = |n: usize, of: usize| if of > count { n * of / count + n % 2 } else { n % of };
@@ -235,28 +232,14 @@ pub fn arguments(program: &Program, fun: &Fun, types: &[Binding], sizes: &[i64],
     let one = |(n, p): (usize, &cachet_core::ir::Buffer)| {
         let info = &fun.buffers[p.index()];
         let extents: Vec<i64> = info.extents.iter().map(|e| value(fun, sizes, e)).collect();
-        let elem = elem(program, types, &info.elem);
+        let ty = cells::bound(program, types, &info.elem);
         let unknown = info.role != Role::Reads && (fun.produces.contains(p) || fun.scratch.contains(p));
-        if unknown {
-            let mut array = Array::new(&Ty::Elem(elem), &extents).expect("it fits");
-            array.poison(poison(elem));
-            return array;
+        match unknown {
+            true => cells::unwritten(&ty, &extents),
+            false => cells::filled(&ty, &extents, seed.wrapping_add(n as u64 * 7919), kind),
         }
-        let words = fill(elem, seed.wrapping_add(n as u64 * 7919), kind, extents.iter().product::<i64>() as usize);
-        Array::from_bits(elem, &extents, words).expect("as many words as elements")
     };
     fun.params.iter().enumerate().map(one).collect()
-}
-
-fn elem(program: &Program, types: &[Binding], ty: &Ty) -> Elem {
-    match ty {
-        Ty::Elem(e) => *e,
-        Ty::Abstract(p) => match types.get(p.0 as usize) {
-            Some(Binding::Impl(i)) => elem(program, &[], &program.impls[i.index()].value),
-            other => panic!("the type parameter is bound to {other:?}"),
-        },
-        other => panic!("the suite's arrays hold plain elements, and not {other:?}"),
-    }
 }
 
 /// An extent; a negative one has no array.
@@ -274,21 +257,4 @@ fn value(fun: &Fun, sizes: &[i64], ix: &Ix) -> i64 {
         Ix::Max(a, b) => of(a).max(of(b)),
         Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => panic!("the suite's extents have no cases and no blocks"),
     }
-}
-
-/// Whether two words of a type are the same.
-pub fn same(ty: Option<&Ty>, a: u64, b: u64) -> bool {
-    let nan = |e: Elem| scalar::is_nan(e, a) && scalar::is_nan(e, b);
-    a == b || matches!(ty, Some(Ty::Elem(e)) if nan(*e))
-}
-
-/// Indices of a cell, row-major.
-fn indices(mut flat: i64, extents: &[i64]) -> Vec<i64> {
-    let mut out = Vec::new();
-    for n in extents.iter().rev() {
-        out.push(flat % n);
-        flat /= n;
-    }
-    out.reverse();
-    out
 }
