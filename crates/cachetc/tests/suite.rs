@@ -2,7 +2,8 @@
 //!
 //! A file is formatted, checked, its listings are read again, its schedules are run against what they start from, its
 //! contractions against their equations, and its `main` in the interpreter and as machine code. What `main` prints is
-//! the text beside the file, `FILE.out`. Of a file without `main`, every function is run both ways.
+//! the text beside the file, `FILE.out`, and what the file is warned of is `FILE.warnings.txt`. Of a file without `main`,
+//! every function is run both ways.
 
 #![allow(clippy::expect_used, reason = "tests")]
 
@@ -76,6 +77,10 @@ fn one(file: &str, llvm: Option<&Llvm>) -> (Counts, Vec<String>) {
         return (counts, vec![said]);
     }
     faults.extend(formatted(file, &text, &outcome).err());
+    if !outcome.diagnostics.is_empty() {
+        let said = cachetc(&["check", file]).stderr;
+        faults.extend(golden(&file.replace(".cachet", ".warnings.txt"), &self::text(&said)).err());
+    }
     match listings::again(file, &text, &outcome) {
         Ok(read) => counts.listings += read,
         Err(fault) => faults.push(fault),
