@@ -17,7 +17,7 @@ mod reading;
 pub(crate) use linear::Linear;
 pub(crate) use reading::{Definition, Fact, Reading, all_hold};
 
-use crate::formula::Problem;
+use crate::formula::{Problem, Question};
 use serde::{Deserialize, Serialize};
 
 /// A proof that a problem is valid.
@@ -73,6 +73,14 @@ pub enum Line {
 /// # Errors
 /// Which line is wrong, and why.
 pub fn check(problem: &Problem, certificate: &Certificate) -> Result<(), String> {
+    check_question(&problem.question(), certificate)
+}
+
+/// The same of a problem that others own.
+///
+/// # Errors
+/// Which line is wrong, and why.
+pub fn check_question(problem: &Question<'_>, certificate: &Certificate) -> Result<(), String> {
     let reading = Reading::of(problem)?;
     let facts = reading.facts.iter().map(Held::Given).collect();
     let mut replay = Replay { facts, names: reading.name_count(), open: Vec::new(), done: false };

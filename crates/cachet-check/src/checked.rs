@@ -92,6 +92,8 @@ pub struct Checker {
     claims: Vec<Option<Claim>>,
     /// How many of a function's requirements are the user's own: the first ones.
     own: Vec<usize>,
+    /// What each function calls.
+    calls: Vec<Vec<FunId>>,
     proofs: Proofs,
     /// What this checker and those that were forked from it have in common.
     family: Arc<()>,
@@ -109,8 +111,9 @@ impl Checker {
         let count = program.funs.len();
         let own = program.funs.iter().map(|f| f.requires.len()).collect();
         let laws = vec![OnceLock::new(); program.impls.len()];
+        let calls = program.funs.iter().map(callees).collect();
         let (accepted, claims) = (vec![false; count], vec![None; count]);
-        Checker { program, accepted, claims, own, proofs, family: Arc::new(()), laws }
+        Checker { program, accepted, claims, own, calls, proofs, family: Arc::new(()), laws }
     }
 
     /// A checker that goes on from here with some of the functions, on a thread of its own.
@@ -120,15 +123,11 @@ impl Checker {
             accepted: self.accepted.clone(),
             claims: self.claims.clone(),
             own: self.own.clone(),
+            calls: self.calls.clone(),
             proofs: self.proofs.fork(),
             family: Arc::clone(&self.family),
             laws: self.laws.clone(),
         }
-    }
-
-    /// Ends the work of a fork.
-    pub fn settle(&mut self) {
-        self.proofs.settle();
     }
 
     /// Takes over what a fork of this checker has established of some functions. Of any other checker nothing is taken.
@@ -142,6 +141,7 @@ impl Checker {
             self.accepted[id] = fork.accepted[id];
             self.claims[id] = fork.claims[id].clone();
             self.own[id] = fork.own[id];
+            self.calls[id] = fork.calls[id].clone();
         }
         self.proofs.join(fork.proofs);
     }
@@ -191,9 +191,8 @@ impl Checker {
     pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Proved>, Vec<Failure>> {
         let fun = &self.program.funs[id.index()];
         validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
-        if let Some(name) =
-            callees(fun).into_iter().find(|c| !self.accepts(*c)).map(|c| &self.program.funs[c.index()].name)
-        {
+        let refused = self.calls[id.index()].iter().find(|c| !self.accepts(**c));
+        if let Some(name) = refused.map(|c| &self.program.funs[c.index()].name) {
             let message = format!("`{}` calls `{name}`, which was refused", fun.name);
             return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
         }
@@ -244,7 +243,7 @@ impl Checker {
         let span = self.program.funs[fun.index()].span;
         let mut made = derive(&self.program, of, &name, types);
         made.span = span;
-        self.program.funs[fun.index()] = made;
+        self.put(fun, made);
         self.own[fun.index()] = self.own[of.index()];
         self.accepted[fun.index()] = true;
         let to = instance_name(&self.program, &self.program.funs[of.index()].name, types);
@@ -270,12 +269,18 @@ impl Checker {
         self.accepted[fun.index()] = false;
     }
 
+    /// Puts a function in the place of another.
+    fn put(&mut self, id: FunId, fun: Fun) {
+        self.calls[id.index()] = callees(&fun);
+        self.program.funs[id.index()] = fun;
+    }
+
     /// Whatever calls a function was checked against what it was, and counts no longer once that changes.
     fn callers_fall(&mut self, fun: FunId) {
         let mut changed = vec![fun];
         while let Some(of) = changed.pop() {
-            for (n, caller) in self.program.funs.iter().enumerate() {
-                if self.accepted[n] && callees(caller).contains(&of) {
+            for (n, calls) in self.calls.iter().enumerate() {
+                if self.accepted[n] && calls.contains(&of) {
                     self.accepted[n] = false;
                     changed.push(FunId(n as u32));
                 }
@@ -310,7 +315,7 @@ impl Checker {
             claim.conditions += report.conditions.len();
             claim.requires = requires;
         }
-        self.program.funs[id.index()] = after;
+        self.put(id, after);
         Ok(report)
     }
 
@@ -349,11 +354,11 @@ impl Checker {
             f
         })?;
         let of_program = conditions.len();
-        for c in &mut conditions {
-            c.notes.push(format!("in the program that `{}` makes ({})", asked.step, asked.name));
-            c.places.push((asked.span, format!("`{}` is asked for here", asked.step)));
-        }
-        discharge(proofs, &conditions)?;
+        discharge(proofs, &conditions).map_err(|mut f| {
+            let note = format!("in the program that `{}` makes ({})", asked.step, asked.name);
+            f.diagnostic = f.diagnostic.note(note).also(asked.span, format!("`{}` is asked for here", asked.step));
+            f
+        })?;
         let needed = relation::conditions(&self.program, before, rewrite, asked)?;
         let added = &rewrite.after.requires[before.requires.len()..];
         if let Some(stray) = added.iter().find(|g| !needed.requirements.contains(g)) {

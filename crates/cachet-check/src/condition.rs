@@ -77,12 +77,12 @@ pub struct Condition {
     /// The kind of problem it is if it fails.
     pub code: Code,
     /// Where; the first is the primary one.
-    pub places: Vec<(Span, String)>,
+    pub places: Vec<(Span, Arc<str>)>,
     /// Facts that explain a failure.
     pub notes: Vec<String>,
     /// What would help.
     pub helps: Vec<String>,
-    shown: Arc<Vec<Shown>>,
+    shown: Arc<Vec<Arc<Shown>>>,
     sizes: usize,
     /// Unknowns whose values say what is wrong even where other values would do.
     keep: Vec<Unknown>,
@@ -98,7 +98,7 @@ impl Condition {
             hints: cx.hints().clone(),
             claim: claim.into(),
             code,
-            places: Vec::new(),
+            places: Vec::with_capacity(2),
             notes: Vec::new(),
             helps: Vec::new(),
             shown: cx.shown().clone(),
@@ -112,8 +112,13 @@ impl Condition {
         context::problem(&self.shown, &self.facts, &self.goal, &self.hints)
     }
 
+    /// How its unknowns print, by number.
+    pub(crate) fn shown(&self) -> &[Arc<Shown>] {
+        &self.shown
+    }
+
     /// Adds a place.
-    pub fn at(mut self, span: Span, text: impl Into<String>) -> Condition {
+    pub fn at(mut self, span: Span, text: impl Into<Arc<str>>) -> Condition {
         self.places.push((span, text.into()));
         self
     }
@@ -191,7 +196,7 @@ fn refuted(c: &Condition, model: Vec<i128>) -> Failure {
         if loose.contains(&Unknown(i as u32)) && !c.keep.contains(&Unknown(i as u32)) {
             continue;
         }
-        let value = match shown {
+        let value = match &**shown {
             Shown::Plain(_) => model.get(i).map(i128::to_string),
             Shown::Block { lo, .. } => lo.eval(&model).map(|lo| format!("{lo}..")),
             Shown::Hidden(_) => None,
@@ -216,7 +221,7 @@ fn report(c: &Condition, severity: Severity, message: String) -> Diagnostic {
         .places
         .iter()
         .enumerate()
-        .map(|(i, (span, text))| Label { span: *span, text: text.clone(), primary: i == 0 })
+        .map(|(i, (span, text))| Label { span: *span, text: text.to_string(), primary: i == 0 })
         .collect();
     d.notes = c.notes.clone();
     d.helps = c.helps.clone();

@@ -62,6 +62,43 @@ pub struct Fact {
     pub formula: Formula,
     /// A hash of it that does not depend on the run.
     pub hash: u64,
+    /// Which unknowns it is about.
+    pub about: About,
+}
+
+/// A set of unknowns, a bit each; the last bit is all those beyond the others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct About(u64);
+
+impl About {
+    /// The unknowns that a formula is about.
+    pub fn of(formula: &Formula) -> About {
+        let mut bits = 0;
+        formula.visit_variables(&mut |v| bits |= 1 << v.0.min(63));
+        About(bits)
+    }
+
+    /// Whether it is about nothing.
+    pub fn is_nothing(self) -> bool {
+        self.0 == 0
+    }
+
+    /// One more than the last of them; `None` if that is beyond what is told apart.
+    pub fn bound(self) -> Option<usize> {
+        (self.0 >> 63 == 0).then(|| 64 - self.0.leading_zeros() as usize)
+    }
+
+    /// Whether both are about one unknown.
+    pub fn meets(self, other: About) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Takes in another; whether that was anything new.
+    pub fn grow(&mut self, other: About) -> bool {
+        let before = self.0;
+        self.0 |= other.0;
+        self.0 != before
+    }
 }
 
 impl PartialEq for Fact {
@@ -79,7 +116,7 @@ pub type Facts = Arc<Vec<Arc<Fact>>>;
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     meanings: BTreeMap<Var, Arc<Meaning>>,
-    shown: Arc<Vec<Shown>>,
+    shown: Arc<Vec<Arc<Shown>>>,
     facts: Facts,
     hints: Arc<Vec<Hint>>,
     sizes: usize,
@@ -126,7 +163,7 @@ impl Context {
 
     /// A new integer.
     pub fn unknown(&mut self, shown: Shown) -> Term {
-        Arc::make_mut(&mut self.shown).push(shown);
+        Arc::make_mut(&mut self.shown).push(Arc::new(shown));
         Term::Var(Unknown(self.shown.len() as u32 - 1))
     }
 
@@ -136,7 +173,8 @@ impl Context {
         for formula in fact.conjuncts() {
             let mut h = DefaultHasher::new();
             formula.hash(&mut h);
-            facts.push(Arc::new(Fact { formula, hash: h.finish() }));
+            let about = About::of(&formula);
+            facts.push(Arc::new(Fact { formula, hash: h.finish(), about }));
         }
     }
 
@@ -177,7 +215,7 @@ impl Context {
                 let idx = self.unknown(Shown::Hidden(String::new()));
                 let first = lo.clone().add(idx.clone().times(size));
                 if let Some(slot) = Arc::make_mut(&mut self.shown).last_mut() {
-                    *slot = Shown::Block { name: shown.name().to_string(), lo: first.clone() };
+                    *slot = Arc::new(Shown::Block { name: shown.name().to_string(), lo: first.clone() });
                 }
                 self.fact(idx.clone().ge(0));
                 self.fact(first.lt(hi.clone()));
@@ -297,7 +335,7 @@ impl Context {
     }
 
     /// How each unknown prints, by number.
-    pub fn shown(&self) -> &Arc<Vec<Shown>> {
+    pub fn shown(&self) -> &Arc<Vec<Arc<Shown>>> {
         &self.shown
     }
 
@@ -326,7 +364,7 @@ impl Context {
 }
 
 /// A condition as the prover takes it.
-pub fn problem(shown: &[Shown], facts: &Facts, goal: &Formula, hints: &[Hint]) -> Problem {
+pub fn problem(shown: &[Arc<Shown>], facts: &Facts, goal: &Formula, hints: &[Hint]) -> Problem {
     Problem {
         names: shown.iter().map(|s| s.name().to_string()).collect(),
         hypotheses: facts.iter().map(|f| f.formula.clone()).collect(),

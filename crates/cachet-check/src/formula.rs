@@ -86,6 +86,19 @@ pub struct Problem {
     pub hints: Vec<Hint>,
 }
 
+/// A condition that others own the parts of, with the number of its variables.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// How many variables there are.
+    pub variables: usize,
+    /// What may be assumed.
+    pub hypotheses: Vec<&'a Formula>,
+    /// What has to follow.
+    pub goal: &'a Formula,
+    /// Split order suggestions, the outermost first.
+    pub hints: &'a [Hint],
+}
+
 impl From<i128> for Term {
     fn from(value: i128) -> Term {
         Term::Lit(value)
@@ -308,13 +321,15 @@ impl Formula {
 }
 
 impl Problem {
+    /// The same, of which this one owns the parts.
+    pub fn question(&self) -> Question<'_> {
+        let hypotheses = self.hypotheses.iter().collect();
+        Question { variables: self.names.len(), hypotheses, goal: &self.goal, hints: &self.hints }
+    }
+
     /// Whether `values` make every hypothesis true and the goal false. None if something has no value there.
     pub fn refuted_by(&self, values: &[i128]) -> Option<bool> {
-        let mut refuted = !self.goal.eval(values)?;
-        for hypothesis in &self.hypotheses {
-            refuted &= hypothesis.eval(values)?;
-        }
-        Some(refuted)
+        self.question().refuted_by(values)
     }
 
     /// Whether it holds at `values`: some hypothesis is false or the goal is true. None if something has no value.
@@ -327,12 +342,32 @@ impl Problem {
     /// # Errors
     /// The reason, in words.
     pub fn measure(&self) -> Result<(), String> {
+        self.question().measure()
+    }
+}
+
+impl Question<'_> {
+    /// Whether `values` make every hypothesis true and the goal false. None if something has no value there.
+    pub fn refuted_by(&self, values: &[i128]) -> Option<bool> {
+        let mut refuted = !self.goal.eval(values)?;
+        for hypothesis in &self.hypotheses {
+            refuted &= hypothesis.eval(values)?;
+        }
+        Some(refuted)
+    }
+
+    /// Why the problem is too deep, too large or malformed to be worked on.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn measure(&self) -> Result<(), String> {
         let mut size = 0;
         let mut fault = None;
-        let roots = self.hypotheses.iter().chain([&self.goal]).map(Node::Formula);
+        let roots = self.hypotheses.iter().copied().chain([self.goal]).map(Node::Formula);
         let hints = self.hints.iter().flat_map(|Hint::Trichotomy(a, b)| [Node::Term(a), Node::Term(b)]);
+        let mut stack = Vec::new();
         for root in roots.chain(hints) {
-            walk(root, &mut |node, depth| {
+            walk_with(&mut stack, root, &mut |node, depth| {
                 size += 1;
                 if depth > MAX_DEPTH {
                     fault = Some(format!("the condition is nested deeper than {MAX_DEPTH}"));
@@ -343,12 +378,15 @@ impl Problem {
                 {
                     fault = Some(format!("a division by {n}"));
                 } else if let Node::Term(Term::Var(Var(index))) = node
-                    && *index as usize >= self.names.len()
+                    && *index as usize >= self.variables
                 {
                     fault = Some(format!("the variable {index} has no name"));
                 }
                 fault.is_none()
             });
+            if fault.is_some() {
+                break;
+            }
         }
         fault.map_or(Ok(()), Err)
     }
@@ -363,7 +401,13 @@ enum Node<'a> {
 
 /// Visits the nodes below `root` in preorder with their depths, without recursion, until `visit` returns false.
 fn walk<'a>(root: Node<'a>, visit: &mut impl FnMut(Node<'a>, usize) -> bool) {
-    let mut stack = vec![(root, 0)];
+    walk_with(&mut Vec::new(), root, visit);
+}
+
+/// The same, with a list to work with.
+fn walk_with<'a>(stack: &mut Vec<(Node<'a>, usize)>, root: Node<'a>, visit: &mut impl FnMut(Node<'a>, usize) -> bool) {
+    stack.clear();
+    stack.push((root, 0));
     while let Some((node, depth)) = stack.pop() {
         if !visit(node, depth) {
             return;

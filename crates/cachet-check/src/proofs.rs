@@ -9,30 +9,90 @@
 
 use crate::certificate::{self, Certificate, Line};
 use crate::condition::Condition;
-use crate::context::{Context, Facts};
-use crate::formula::{Formula, Hint, Problem};
+use crate::context::{About, Context, Fact, Facts};
+use crate::formula::{Formula, Hint, Question};
 use crate::prover::{self, Model, Verdict};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The first bytes of kept certificates: another layout is another run's business.
-const MAGIC: &[u8] = concat!("cachet proofs ", env!("CARGO_PKG_VERSION"), " 1\n").as_bytes();
+const MAGIC: &[u8] = concat!("cachet proofs ", env!("CARGO_PKG_VERSION"), " 2\n").as_bytes();
 /// Kept certificates larger than this in all are not read, nor written.
 const MOST_BYTES: usize = 64 << 20;
 
 /// A condition without names.
-#[derive(Clone, PartialEq, Eq)]
 struct Text {
-    facts: Facts,
+    variables: usize,
+    facts: Vec<Arc<Fact>>,
     goal: Formula,
     hints: Arc<Vec<Hint>>,
 }
 
-impl Text {
-    fn hash(&self) -> u64 {
+/// Somebody's condition, with some of its facts: fewer that imply the goal will do.
+#[derive(Clone, Copy)]
+struct Said<'a> {
+    /// How many variables there are.
+    variables: usize,
+    facts: &'a Facts,
+    /// Which of the first facts count, a bit each. Facts beyond them count always.
+    chosen: u128,
+    goal: &'a Formula,
+    hints: &'a Arc<Vec<Hint>>,
+}
+
+impl<'a> Said<'a> {
+    fn all(variables: usize, facts: &'a Facts, goal: &'a Formula, hints: &'a Arc<Vec<Hint>>) -> Said<'a> {
+        Said { variables, facts, chosen: u128::MAX, goal, hints }
+    }
+
+    /// With only those facts that are about what the goal is about, or about what those are about, and so on; `None` if
+    /// that is all.
+    fn near(self) -> Option<Said<'a>> {
+        let mut about = About::of(self.goal);
+        let first = || self.facts.iter().take(u128::BITS as usize).enumerate();
+        let mut chosen = 0u128;
+        let mut grown = !about.is_nothing();
+        while grown {
+            grown = false;
+            for (n, fact) in first() {
+                if chosen & 1 << n == 0 && fact.about.meets(about) {
+                    chosen |= 1 << n;
+                    grown |= about.grow(fact.about);
+                }
+            }
+        }
+        // The suggestions may be about others.
+        let variables = about.bound().filter(|_| self.hints.is_empty()).unwrap_or(self.variables);
+        (chosen != 0 && (chosen.count_ones() as usize) < first().count()).then_some(Said { variables, chosen, ..self })
+    }
+
+    fn facts(self) -> impl Iterator<Item = &'a Arc<Fact>> {
+        let counts = move |n: usize| n >= u128::BITS as usize || self.chosen & 1 << n != 0;
+        self.facts.iter().enumerate().filter(move |(n, _)| counts(*n)).map(|(_, f)| f)
+    }
+
+    fn is(self, text: &Text) -> bool {
+        self.variables == text.variables
+            && *self.goal == text.goal
+            && self.facts().eq(&text.facts)
+            && self.hints == &text.hints
+    }
+
+    fn question(&self) -> Question<'_> {
+        let hypotheses = self.facts().map(|f| &f.formula).collect();
+        Question { variables: self.variables, hypotheses, goal: self.goal, hints: self.hints }
+    }
+
+    fn keep(self) -> Text {
+        let facts = self.facts().cloned().collect();
+        Text { variables: self.variables, facts, goal: self.goal.clone(), hints: self.hints.clone() }
+    }
+
+    fn hash(self) -> u64 {
         let mut h = DefaultHasher::new();
-        self.facts.iter().for_each(|f| f.hash.hash(&mut h));
+        self.variables.hash(&mut h);
+        self.facts().for_each(|f| f.hash.hash(&mut h));
         self.goal.hash(&mut h);
         self.hints.hash(&mut h);
         h.finish()
@@ -46,11 +106,41 @@ enum Found {
     Model(Model),
 }
 
+/// Verdicts by hash.
+type Verdicts = HashMap<u64, Vec<(Text, Option<Model>)>>;
+
+/// The verdicts of a run. All its parts have them in common, also those that run at the same time: a verdict depends on
+/// its condition alone, so it does not matter who found it.
+#[derive(Default)]
+struct Known {
+    /// In shelves, so that two parts seldom wait for each other.
+    shelves: [Mutex<Verdicts>; 16],
+}
+
+impl Known {
+    /// A part that panicked has left whole entries behind, or none.
+    fn shelf(&self, hash: u64) -> MutexGuard<'_, Verdicts> {
+        self.shelves[hash as usize % self.shelves.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(&self, hash: u64, said: Said<'_>) -> Option<Verdict> {
+        let shelf = self.shelf(hash);
+        let (_, model) = shelf.get(&hash)?.iter().find(|(text, _)| said.is(text))?;
+        Some(match model {
+            None => Verdict::Proved(Certificate { lines: Vec::new() }),
+            Some(model) => Verdict::Refuted(model.clone()),
+        })
+    }
+
+    fn remember(&self, hash: u64, said: Said<'_>, model: Option<Model>) {
+        self.shelf(hash).entry(hash).or_default().push((said.keep(), model));
+    }
+}
+
 /// What is known.
 #[derive(Clone, Default)]
 pub struct Proofs {
-    /// Verdicts of this run, by hash.
-    known: HashMap<u64, Vec<(Text, Option<Model>)>>,
+    known: Arc<Known>,
     /// What earlier runs found, as bytes, by hash.
     kept: Arc<HashMap<u64, (usize, usize)>>,
     bytes: Arc<Vec<u8>>,
@@ -79,14 +169,14 @@ impl Proofs {
         Proofs { kept: Arc::new(kept), bytes: Arc::new(bytes), ..Proofs::default() }
     }
 
-    /// Another that knows what earlier runs found, for a part of this run.
+    /// Another that knows what this one does, for a part of this run.
     pub fn fork(&self) -> Proofs {
-        Proofs { kept: Arc::clone(&self.kept), bytes: Arc::clone(&self.bytes), ..Proofs::default() }
-    }
-
-    /// Ends a part of a run: what it alone knows is given up, on its own thread.
-    pub fn settle(&mut self) {
-        self.known.clear();
+        Proofs {
+            known: Arc::clone(&self.known),
+            kept: Arc::clone(&self.kept),
+            bytes: Arc::clone(&self.bytes),
+            ..Proofs::default()
+        }
     }
 
     /// Takes over what a part of this run has found.
@@ -114,59 +204,63 @@ impl Proofs {
 
     /// The verdict on a condition.
     pub fn prove(&mut self, c: &Condition) -> Verdict {
-        self.decide(Text { facts: c.facts.clone(), goal: c.goal.clone(), hints: c.hints.clone() }, || c.problem())
+        self.decide(Said::all(c.shown().len(), &c.facts, &c.goal, &c.hints))
     }
 
     /// Whether a formula follows from what is known at a place.
     pub fn follows(&mut self, cx: &Context, goal: Formula) -> bool {
-        let text = Text { facts: cx.facts().clone(), goal: goal.clone(), hints: cx.hints().clone() };
-        matches!(self.decide(text, || cx.problem(goal)), Verdict::Proved(_))
+        matches!(self.at(cx, &goal), Verdict::Proved(_))
     }
 
     /// Whether what is known at a place can be true; the model is a witness.
     pub fn witness(&mut self, cx: &Context) -> Verdict {
-        let text = Text { facts: cx.facts().clone(), goal: Formula::False, hints: cx.hints().clone() };
-        self.decide(text, || cx.problem(Formula::False))
+        self.at(cx, &Formula::False)
     }
 
-    fn decide(&mut self, text: Text, problem: impl FnOnce() -> Problem) -> Verdict {
-        let hash = text.hash();
-        if let Some((_, model)) = self.known.get(&hash).and_then(|all| all.iter().find(|(t, _)| *t == text)) {
-            return match model {
-                None => Verdict::Proved(Certificate { lines: Vec::new() }),
-                Some(model) => Verdict::Refuted(model.clone()),
-            };
+    fn at(&mut self, cx: &Context, goal: &Formula) -> Verdict {
+        self.decide(Said::all(cx.shown().len(), cx.facts(), goal, cx.hints()))
+    }
+
+    fn decide(&mut self, said: Said<'_>) -> Verdict {
+        // What follows from some of the facts follows from all of them. A counterexample has to satisfy all.
+        if let Some(near) = said.near()
+            && let proved @ Verdict::Proved(_) = self.look_up(near)
+        {
+            return proved;
         }
-        let problem = problem();
-        if let Some((at, len)) = self.kept.get(&hash).copied() {
-            let bytes = self.bytes[at..at + len].to_vec();
-            let holds = decode(&bytes).filter(|found| match found {
-                Found::Proof(c) => certificate::check(&problem, c).is_ok(),
-                Found::Model(model) => problem.refuted_by(model) == Some(true),
-            });
-            if let Some(found) = holds {
-                self.used.insert(hash, bytes);
-                return self.remember(hash, text, found);
+        self.look_up(said)
+    }
+
+    fn look_up(&mut self, said: Said<'_>) -> Verdict {
+        let hash = said.hash();
+        if let Some(verdict) = self.known.of(hash, said) {
+            return verdict;
+        }
+        let kept = self.kept.get(&hash).map(|(at, len)| &self.bytes[*at..*at + *len]);
+        let found = kept.and_then(decode).filter(|found| match found {
+            Found::Proof(c) => certificate::check_question(&said.question(), c).is_ok(),
+            Found::Model(model) => said.question().refuted_by(model) == Some(true),
+        });
+        let (found, bytes) = match (found, kept) {
+            (Some(found), Some(bytes)) => (found, bytes.to_vec()),
+            _ => {
+                let found = match prover::prove_question(&said.question()) {
+                    Verdict::Proved(c) => Found::Proof(c),
+                    Verdict::Refuted(model) => Found::Model(model),
+                    undecided @ Verdict::Undecided { .. } => return undecided,
+                };
+                let mut bytes = Vec::new();
+                encode(&found, &mut bytes);
+                self.fresh = true;
+                (found, bytes)
             }
-        }
-        let found = match prover::prove(&problem) {
-            Verdict::Proved(c) => Found::Proof(c),
-            Verdict::Refuted(model) => Found::Model(model),
-            undecided @ Verdict::Undecided { .. } => return undecided,
         };
-        let mut bytes = Vec::new();
-        encode(&found, &mut bytes);
         self.used.insert(hash, bytes);
-        self.fresh = true;
-        self.remember(hash, text, found)
-    }
-
-    fn remember(&mut self, hash: u64, text: Text, found: Found) -> Verdict {
         let (verdict, model) = match found {
             Found::Proof(c) => (Verdict::Proved(c), None),
             Found::Model(model) => (Verdict::Refuted(model.clone()), Some(model)),
         };
-        self.known.entry(hash).or_default().push((text, model));
+        self.known.remember(hash, said, model);
         verdict
     }
 }
@@ -366,6 +460,43 @@ mod tests {
             Arc::make_mut(&mut forged.kept).values_mut().for_each(|v| *v = place);
             assert_eq!(verdicts(&mut forged), [true, true, false, false]);
         }
+    }
+
+    /// `far` about y, 0 <= x < 8, and so x <= goal.
+    fn beside(far: &[i128], goal: i128) -> Condition {
+        let mut cx = Context::default();
+        let y = cx.unknown(Shown::Plain("y".into()));
+        let x = cx.unknown(Shown::Plain("x".into()));
+        far.iter().for_each(|n| cx.fact(y.clone().times(2).equals(*n)));
+        cx.fact(Formula::within(0, x.clone(), 8));
+        Condition::new(Kind::Bounds, codes::BOUNDS, &cx, x.le(goal), "x is small")
+    }
+
+    #[test]
+    fn what_is_about_something_else_is_left_out_where_it_does_no_harm() {
+        let mut proofs = Proofs::default();
+        assert!(matches!(proofs.prove(&beside(&[4], 7)), Verdict::Proved(_)));
+        // The same without looking at y.
+        let used = proofs.used.len();
+        assert!(matches!(proofs.prove(&beside(&[6], 7)), Verdict::Proved(_)));
+        assert_eq!(proofs.used.len(), used);
+        // A counterexample has values for y as well.
+        let Verdict::Refuted(model) = proofs.prove(&beside(&[6], 6)) else { panic!("7 is below 8") };
+        assert_eq!(beside(&[6], 6).problem().refuted_by(&model), Some(true));
+        // Where there is no such y, everything follows.
+        for far in [&[4, 6][..], &[3]] {
+            assert!(matches!(proofs.prove(&beside(far, 6)), Verdict::Proved(_)));
+            assert!(matches!(proofs.prove(&beside(far, 7)), Verdict::Proved(_)));
+        }
+    }
+
+    #[test]
+    fn parts_of_a_run_share_what_they_find() {
+        let mut one = Proofs::default();
+        let mut two = one.fork();
+        assert!(proved(&mut one, TRUE[0]) && proved(&mut two, TRUE[0]));
+        assert!(!one.used.is_empty() && two.used.is_empty());
+        assert!(!proved(&mut two, FALSE[0]) && !proved(&mut one, FALSE[0]));
     }
 
     #[test]

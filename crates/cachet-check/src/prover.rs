@@ -13,7 +13,7 @@ mod search;
 mod tests;
 
 use crate::certificate::{self, Certificate, Definition, Fact, Linear, Reading};
-use crate::formula::{Formula, Hint, Problem, Term, Var};
+use crate::formula::{Formula, Hint, Problem, Question, Term, Var};
 use cone::Cones;
 use proof::{Assumptions, Opener, Proof};
 use record::Stop;
@@ -55,12 +55,17 @@ const MOST_RESOLVES: usize = 40;
 
 /// Decides a problem.
 pub fn prove(problem: &Problem) -> Verdict {
+    prove_question(&problem.question())
+}
+
+/// The same of a problem that others own.
+pub fn prove_question(problem: &Question<'_>) -> Verdict {
     let verdict = match attempt(problem) {
         Ok(verdict) => verdict,
         Err(reason) => return Verdict::Undecided { reason },
     };
     match &verdict {
-        Verdict::Proved(proof) => match certificate::check(problem, proof) {
+        Verdict::Proved(proof) => match certificate::check_question(problem, proof) {
             Ok(()) => verdict,
             Err(reason) => Verdict::Undecided { reason: format!("the proof found was rejected: {reason}") },
         },
@@ -156,7 +161,8 @@ fn relevant(problem: &Problem, model: &Model) -> Option<Vec<bool>> {
     }
     let goal = Formula::and(failing);
     let reading =
-        Reading::of(&Problem { names: problem.names.clone(), hypotheses: Vec::new(), goal, hints: Vec::new() }).ok()?;
+        Reading::of(&Question { variables: problem.names.len(), hypotheses: Vec::new(), goal: &goal, hints: &[] })
+            .ok()?;
     let mut seen = vec![false; reading.name_count() as usize];
     for fact in &reading.facts[reading.goal.clone()] {
         cone::visit_names(fact, &mut |name| seen[name as usize] = true);
@@ -180,7 +186,7 @@ fn relevant(problem: &Problem, model: &Model) -> Option<Vec<bool>> {
     Some(seen)
 }
 
-fn attempt(problem: &Problem) -> Result<Verdict, String> {
+fn attempt(problem: &Question<'_>) -> Result<Verdict, String> {
     let reading = Reading::of(problem)?;
     let hints = problem.hints.iter().filter_map(|hint| difference(hint, reading.variables)).collect();
     decide(&reading, hints).map_err(|stop| {

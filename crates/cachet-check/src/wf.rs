@@ -35,6 +35,7 @@ use crate::prover::Verdict;
 use cachet_core::ir::{Access, Buffer, Elem, Fun, Ix, Layout, Local, Program, Role, Strides, VarKind};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Kind as Severity, codes};
+use std::sync::Arc;
 
 /// The conditions of a function, in the order in which they are reported.
 ///
@@ -103,18 +104,18 @@ fn witness(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Result<(), Box<
 
 fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event, out: &mut Vec<Condition>) {
     let info = &fun.buffers[a.buffer.index()];
+    let outside: Arc<str> = format!("`{}` may be outside", names.access(a)).into();
+    let has: Arc<str> = format!("`{}` has {} here", info.name, extent_words(names, info)).into();
+    let place = place(a.span.0, event.span);
     for (ix, extent) in a.at.iter().zip(&info.extents) {
         let (i, n) = (cx.ix(ix), cx.ix(extent));
-        let sides = [
-            (Term::Lit(0).le(i.clone()), format!("0 <= {}", names.ix(ix))),
-            (i.lt(n), format!("{} < {}", names.ix(ix), names.ix(extent))),
-        ];
-        for (goal, text) in sides {
-            let claim = format!("an access stays inside {}: {text}", info.name);
-            let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim)
-                .at(place(a.span.0, event.span), format!("`{}` may be outside", names.access(a)))
-                .at(info.span.0, format!("`{}` has {} here", info.name, extent_words(names, info)));
-            out.push(c);
+        let text = names.ix(ix);
+        let sides =
+            [(Term::Lit(0).le(i.clone()), format!("0 <= {text}")), (i.lt(n), format!("{text} < {}", names.ix(extent)))];
+        for (goal, side) in sides {
+            let claim = format!("an access stays inside {}: {side}", info.name);
+            let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim);
+            out.push(c.at(place, outside.clone()).at(info.span.0, has.clone()));
         }
     }
 }

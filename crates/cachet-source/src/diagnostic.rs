@@ -107,9 +107,9 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a place that explains.
+    /// Adds a place that explains; the first place of all is the primary one.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, text: text.into(), primary: false });
+        self.labels.push(Label { span, text: text.into(), primary: self.labels.is_empty() });
         self
     }
 

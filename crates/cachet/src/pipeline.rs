@@ -194,7 +194,6 @@ impl<'a> Work<'a> {
                 funs.iter().for_each(|id| part.visit(*id));
                 seen.extend(funs);
             }
-            part.checker.settle();
             (part, seen)
         };
         let parts: Vec<_> = std::thread::scope(|scope| {

@@ -58,32 +58,6 @@ impl Linear {
         Some(Linear { terms, constant })
     }
 
-    /// The sum of all parts.
-    pub(crate) fn sum(parts: &[Linear]) -> Option<Linear> {
-        let mut sum = Linear::constant(0);
-        if let [first, second] = parts {
-            return first.plus(1, second);
-        }
-        let mut terms = Vec::new();
-        for part in parts {
-            sum.constant = sum.constant.checked_add(part.constant)?;
-            terms.extend_from_slice(&part.terms);
-        }
-        terms.sort_by_key(|term| term.0);
-        for (name, coefficient) in terms {
-            match sum.terms.last_mut() {
-                Some(last) if last.0 == name => last.1 = last.1.checked_add(coefficient)?,
-                Some((_, 0)) => {
-                    sum.terms.pop();
-                    sum.terms.push((name, coefficient));
-                }
-                _ => sum.terms.push((name, coefficient)),
-            }
-        }
-        sum.terms.pop_if(|last| last.1 == 0);
-        Some(sum)
-    }
-
     pub(crate) fn plus_constant(mut self, value: i128) -> Option<Linear> {
         self.constant = self.constant.checked_add(value)?;
         Some(self)
@@ -131,6 +105,56 @@ impl Linear {
     }
 }
 
+/// A sum that is being added up: its terms in any order, a name perhaps several times.
+pub(crate) struct Sum {
+    terms: Vec<(u32, i128)>,
+    constant: i128,
+}
+
+impl From<i128> for Sum {
+    fn from(constant: i128) -> Sum {
+        Sum { terms: Vec::new(), constant }
+    }
+}
+
+impl Sum {
+    pub(crate) fn add_name(&mut self, factor: i128, name: u32) {
+        self.terms.push((name, factor));
+    }
+
+    pub(crate) fn add_constant(&mut self, factor: i128, value: i128) -> Option<()> {
+        self.constant = self.constant.checked_add(factor.checked_mul(value)?)?;
+        Some(())
+    }
+
+    pub(crate) fn add(&mut self, factor: i128, value: &Linear) -> Option<()> {
+        for (name, coefficient) in &value.terms {
+            self.terms.push((*name, factor.checked_mul(*coefficient)?));
+        }
+        self.add_constant(factor, value.constant)
+    }
+
+    /// In order, each name once.
+    pub(crate) fn linear(mut self) -> Option<Linear> {
+        self.terms.sort_by_key(|term| term.0);
+        let mut kept = 0usize;
+        for at in 0..self.terms.len() {
+            let (name, coefficient) = self.terms[at];
+            match kept.checked_sub(1).map(|last| &mut self.terms[last]) {
+                Some(last) if last.0 == name => last.1 = last.1.checked_add(coefficient)?,
+                Some(last) if last.1 == 0 => *last = (name, coefficient),
+                _ => {
+                    self.terms[kept] = (name, coefficient);
+                    kept += 1;
+                }
+            }
+        }
+        self.terms.truncate(kept);
+        self.terms.pop_if(|last| last.1 == 0);
+        Some(Linear { terms: self.terms, constant: self.constant })
+    }
+}
+
 pub(crate) fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     while a != 0 {
         (a, b) = (b % a, a);
@@ -140,7 +164,7 @@ pub(crate) fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::Linear;
+    use super::{Linear, Sum};
 
     fn linear(terms: &[(u32, i128)], constant: i128) -> Linear {
         Linear { terms: terms.to_vec(), constant }
@@ -152,11 +176,17 @@ mod tests {
         let b = linear(&[(0, 1), (2, 1), (7, 5)], 1);
         assert_eq!(a.plus(-2, &b), Some(linear(&[(2, -2), (3, -1), (7, -5)], 2)));
         assert_eq!(a.plus(-1, &a), Some(Linear::constant(0)));
-        let all = [a.clone(), b.times(-2).unwrap(), a.times(-1).unwrap(), b.times(2).unwrap()];
-        assert_eq!(Linear::sum(&all), Some(Linear::constant(0)));
-        let three = [a.clone(), b.clone(), Linear::name(3)];
-        assert_eq!(Linear::sum(&three), a.plus(1, &b).unwrap().plus(1, &Linear::name(3)));
-        assert_eq!(Linear::sum(&three[..2]), a.plus(1, &b));
+        assert_eq!(sum(&[(1, &a), (-2, &b), (-1, &a), (2, &b)]), Some(Linear::constant(0)));
+        let three = Linear::name(3);
+        assert_eq!(sum(&[(1, &a), (1, &b), (1, &three)]), a.plus(1, &b).unwrap().plus(1, &three));
+        assert_eq!(sum(&[(0, &a), (1, &b)]), Some(b.clone()));
+        assert_eq!(sum(&[(1, &a), (3, &b)]), a.plus(3, &b));
+    }
+
+    fn sum(parts: &[(i128, &Linear)]) -> Option<Linear> {
+        let mut sum = Sum::from(0);
+        parts.iter().try_for_each(|(factor, part)| sum.add(*factor, part))?;
+        sum.linear()
     }
 
     #[test]
@@ -165,7 +195,7 @@ mod tests {
         assert_eq!(large.plus(1, &large), None);
         assert_eq!(large.times(-1), None);
         assert_eq!(large.clone().plus_constant(-1), None);
-        assert_eq!(Linear::sum(&[large.clone(), Linear::name(0), Linear::name(1)]), None);
+        assert_eq!(sum(&[(1, &large), (1, &Linear::name(0)), (1, &Linear::name(1))]), None);
         assert_eq!(large.eval(&[2]), None);
     }
 

@@ -10,8 +10,8 @@
 //! - `if c then a else b = b + (if c then a - b else 0)`; `if d >= 0 then d else 0 = max(0, d)`, also with `d + 1` or
 //!   `-d` or `-d - 1` for the second `d` (then a minimum)
 
-use super::linear::{Linear, greatest_common_divisor};
-use crate::formula::{Formula, Problem, Term, Var};
+use super::linear::{Linear, Sum, greatest_common_divisor};
+use crate::formula::{Formula, Question, Term, Var};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -52,16 +52,16 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn of(problem: &Problem) -> Result<Reading, String> {
+    pub(crate) fn of(problem: &Question<'_>) -> Result<Reading, String> {
         problem.measure()?;
-        let variables = u32::try_from(problem.names.len()).map_err(|_| "too many variables")?;
+        let variables = u32::try_from(problem.variables).map_err(|_| "too many variables")?;
         let mut reader = Reader { variables, definitions: Vec::new(), known: HashMap::new() };
         let mut facts = Vec::new();
         for hypothesis in &problem.hypotheses {
             reader.formula(hypothesis, true, &mut facts)?;
         }
         let start = facts.len();
-        reader.formula(&problem.goal, false, &mut facts)?;
+        reader.formula(problem.goal, false, &mut facts)?;
         let goal = start..facts.len();
         for (index, definition) in reader.definitions.iter().enumerate() {
             axioms(&Linear::name(variables + index as u32), definition, &mut facts).ok_or(OVERFLOW)?;
@@ -177,19 +177,31 @@ impl Reader {
 
     /// `b - a + constant`.
     fn gap(&mut self, a: &Term, b: &Term, constant: i128) -> Result<Linear, String> {
-        let (a, b) = (self.term(a)?, self.term(b)?);
-        b.plus(-1, &a).and_then(|gap| gap.plus_constant(constant)).ok_or_else(|| OVERFLOW.into())
+        let mut sum = Sum::from(constant);
+        self.add(a, -1, &mut sum)?;
+        self.add(b, 1, &mut sum)?;
+        sum.linear().ok_or_else(|| OVERFLOW.into())
     }
 
     fn term(&mut self, term: &Term) -> Result<Linear, String> {
+        let mut sum = Sum::from(0);
+        self.add(term, 1, &mut sum)?;
+        sum.linear().ok_or_else(|| OVERFLOW.into())
+    }
+
+    /// Adds a multiple of a term.
+    fn add(&mut self, term: &Term, factor: i128, sum: &mut Sum) -> Result<(), String> {
         let value = match term {
-            Term::Lit(value) => Some(Linear::constant(*value)),
-            Term::Var(Var(index)) => Some(Linear::name(*index)),
-            Term::Add(parts) => {
-                let parts = parts.iter().map(|part| self.term(part)).collect::<Result<Vec<_>, _>>()?;
-                Linear::sum(&parts)
+            Term::Lit(value) => return sum.add_constant(factor, *value).ok_or_else(|| OVERFLOW.into()),
+            Term::Var(Var(index)) => {
+                sum.add_name(factor, *index);
+                return Ok(());
             }
-            Term::Mul(factor, inner) => self.term(inner)?.times(*factor),
+            Term::Add(parts) => return parts.iter().try_for_each(|part| self.add(part, factor, sum)),
+            Term::Mul(by, inner) => {
+                let factor = factor.checked_mul(*by).ok_or(OVERFLOW)?;
+                return self.add(inner, factor, sum);
+            }
             Term::Div(inner, n) => {
                 let dividend = self.term(inner)?;
                 self.quotient(&dividend, *n)
@@ -215,7 +227,7 @@ impl Reader {
                 a.plus(-1, &b).and_then(|operand| b.plus(1, &self.choice(yes, no, operand)?))
             }
         };
-        value.ok_or_else(|| OVERFLOW.into())
+        value.and_then(|value| sum.add(factor, &value)).ok_or_else(|| OVERFLOW.into())
     }
 
     fn named(&mut self, definition: Definition) -> Linear {

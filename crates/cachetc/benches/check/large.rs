@@ -55,7 +55,8 @@ const fn product(name: &'static str, inputs: &'static [&'static str], value: &'s
 
 /// The text of the file.
 pub fn large() -> String {
-    let mut out = String::from("// Twenty products, each in three orders.\nimport \"cachet:monoid\"\nimport \"cachet:steps\"\n");
+    let mut out =
+        String::from("// Twenty products, each in three orders.\nimport \"cachet:monoid\"\nimport \"cachet:steps\"\n");
     for (at, product) in PRODUCTS.iter().chain(&PRODUCTS).enumerate() {
         let _ = write!(out, "{}", section(product, at));
     }
@@ -70,11 +71,17 @@ fn section(p: &Product, at: usize) -> String {
         "" => ("i, j", "i, j", "M, N"),
         _ => ("n, i, j", "n, i, j", "B, M, N"),
     };
-    let mut out = format!("\n//\n// {name}\n//\n// What it computes, for any semiring; what becomes of it is below, in the same bits.\n\ncontraction {name} {{S : Semiring}}\n");
+    let mut out = format!(
+        "\n//\n// {name}\n//\n// What it computes, for any semiring; what becomes of it is below, in the same bits.\n\ncontraction {name} {{S : Semiring}}\n"
+    );
     for input in p.inputs {
         let _ = writeln!(out, "    (reads {input})");
     }
-    let _ = writeln!(out, "    -> out c: [S.Value; {extent}] =\n  // The sum comes first, in the order of its index.\n  c[{product}] = {}", p.value);
+    let _ = writeln!(
+        out,
+        "    -> out c: [S.Value; {extent}] =\n  // The sum comes first, in the order of its index.\n  c[{product}] = {}",
+        p.value
+    );
     let _ = write!(
         out,
         "

@@ -219,7 +219,7 @@ fn the_reading_says_what_the_problem_says() {
         let mut boxed = Boxed::random(&mut random);
         boxed.problem.hypotheses.drain(..boxed.ranges.len());
         let problem = &boxed.problem;
-        let reading = Reading::of(problem).unwrap();
+        let reading = Reading::of(&problem.question()).unwrap();
         for definition in &reading.definitions {
             names[match definition {
                 Definition::Quotient { .. } => 0,
