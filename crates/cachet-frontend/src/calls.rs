@@ -239,7 +239,11 @@ impl World<'_> {
                 axes(info.extents.len()),
                 axes(param.extents.len())
             );
-            return Err(self.report(Diagnostic::error(codes::ARITY, a.span, message)));
+            let mut d = Diagnostic::error(codes::ARITY, a.span, message);
+            if indices.is_some() {
+                d = d.help("a part of an array has all axes of the array, one index being an axis of length 1");
+            }
+            return Err(self.report(d));
         }
         let axes = match window {
             Some((_, axes)) => Some(self.part_of_window(body, name, axes, indices, a.span)?),

@@ -263,8 +263,9 @@ fn live_of<'i>(ixs: impl Iterator<Item = &'i Ix>) -> Live {
 fn witness(cx: &Context, w: &Writer, shared: usize, moved: Option<(Var, Term)>, at: &[Term]) -> Formula {
     let frames: Vec<&Frame> = w.event.frames.iter().filter(|f| f.depth != INSIDE && f.depth > shared).collect();
     let solved = match &w.cells {
-        Cells::One(cell) => solve(&frames, moved.as_ref().map(|m| m.0), cell, cx, at),
-        Cells::Box(_) => BTreeMap::new(),
+        Cells::One(cell) => solve(&frames, moved.as_ref().map(|m| m.0), cell.iter(), cx, at),
+        // The box that starts last at or before the cell, along each axis.
+        Cells::Box(axes) => solve(&frames, moved.as_ref().map(|m| m.0), axes.iter().map(|(start, _)| start), cx, at),
     };
     let mut there = cx.clone();
     let mut parts = Vec::new();
@@ -301,7 +302,13 @@ fn witness(cx: &Context, w: &Writer, shared: usize, moved: Option<(Var, Term)>, 
 /// loop left gives that loop, `d - i` with `i` known; one with several is read as a number in mixed radix,
 /// `16 * gi + 4 * ui + i`. A loop that is found and starts at a place that another one gives, `i in g.lo .. g.hi`, gives
 /// the other.
-fn solve(frames: &[&Frame], fixed: Option<Var>, cell: &[Ix], cx: &Context, at: &[Term]) -> BTreeMap<Var, Term> {
+fn solve<'i>(
+    frames: &[&Frame],
+    fixed: Option<Var>,
+    cell: impl Iterator<Item = &'i Ix>,
+    cx: &Context,
+    at: &[Term],
+) -> BTreeMap<Var, Term> {
     let loops: Vec<(Var, Domain)> = frames
         .iter()
         .filter_map(|f| match &f.kind {
@@ -312,7 +319,7 @@ fn solve(frames: &[&Frame], fixed: Option<Var>, cell: &[Ix], cx: &Context, at: &
     let unknown: BTreeMap<Var, Domain> = loops.iter().cloned().collect();
     let mut out: BTreeMap<Var, Term> = BTreeMap::new();
     let mut equations: Vec<(Linear, Term)> = Vec::new();
-    for (ix, target) in cell.iter().zip(at) {
+    for (ix, target) in cell.zip(at) {
         let mut linear = Linear::default();
         if linear.add(ix, 1, &unknown, cx) {
             equations.push((linear, target.clone()));

@@ -682,7 +682,7 @@ impl World<'_> {
         };
         // Bits and hashes are beyond what an index can be: such a literal is a word of that type at once.
         if let (ExprKind::Int(n), true) = (&value.kind, to.is_integer())
-            && *n > i128::from(MAX_DIM)
+            && n.unsigned_abs() > MAX_DIM as u128
         {
             let (lit, ty) = self.integer(*n, Some(&Ty::Elem(to)), value.span)?;
             return Ok((Tree::Lit(lit), ty));

@@ -11,7 +11,7 @@ impl World<'_> {
     pub(crate) fn ix(&mut self, body: &Body, e: &Expr) -> Done<Ix> {
         match &e.kind {
             ExprKind::Int(n) => match i64::try_from(*n) {
-                Ok(n) if n.abs() <= MAX_DIM => Ok(Ix::Lit(n)),
+                Ok(n) if n.unsigned_abs() <= MAX_DIM as u64 => Ok(Ix::Lit(n)),
                 _ => Err(self.too_large(e)),
             },
             ExprKind::Name(name) => self.ix_name(body, name),
@@ -124,7 +124,7 @@ impl World<'_> {
             };
             let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && *y <= 0;
             match folded {
-                Some(n) if n.abs() <= MAX_DIM => return Ok(Ix::Lit(n)),
+                Some(n) if n.unsigned_abs() <= MAX_DIM as u64 => return Ok(Ix::Lit(n)),
                 _ if divides => {}
                 _ => return Err(self.too_large(e)),
             }

@@ -323,7 +323,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The value of an integer literal, below 2^63.
+    /// The value of an integer literal, below 2^64.
     pub(crate) fn integer(&mut self, digits: &Ident) -> P<u64> {
         let text: String = digits.name.chars().filter(|c| *c != '_').collect();
         let value = match text.get(..2) {
@@ -332,14 +332,14 @@ impl Parser<'_> {
             _ => text.parse(),
         };
         match value {
-            Ok(value) if value < 1 << 63 => Ok(value),
-            _ => {
+            Ok(value) => Ok(value),
+            Err(_) => {
                 let named = if digits.name.len() <= 40 {
                     format!("`{}`", digits.name)
                 } else {
                     format!("a literal of {} digits", text.len())
                 };
-                let report = self.error(codes::LIMIT, format!("{named} is not below 2^63"));
+                let report = self.error(codes::LIMIT, format!("{named} is not below 2^64"));
                 let report = cachet_source::Diagnostic { labels: Vec::new(), ..report }.at(digits.span, "");
                 Err(self.report(report))
             }

@@ -86,7 +86,10 @@ fn literals() {
         "let x = 0xZZ",
         &["3:11 token `0xZZ` is not a number [0xZZ]", "help: `0x` takes hexadecimal digits, `0b` takes `0` and `1`"],
     );
-    in_fn("let x = 9223372036854775808", &["3:11 limit `9223372036854775808` is not below 2^63 [9223372036854775808]"]);
+    in_fn(
+        "let x = 18446744073709551616",
+        &["3:11 limit `18446744073709551616` is not below 2^64 [18446744073709551616]"],
+    );
     is(
         "import \"a\n",
         &[
