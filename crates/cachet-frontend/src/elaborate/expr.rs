@@ -78,7 +78,7 @@ impl World<'_> {
             ExprKind::Float(text) => self.float(text, want, e.span).map(|(l, t)| (Tree::Lit(l), t)),
             ExprKind::Int(n) => self.integer(*n, want, e.span).map(|(l, t)| (Tree::Lit(l), t)),
             ExprKind::Bool(b) => Ok((Tree::Lit(Lit { elem: Elem::Bool, bits: u64::from(*b) }), Ty::Elem(Elem::Bool))),
-            ExprKind::Name(name) => self.word_name(body, name),
+            ExprKind::Name(name) => self.word_name(body, name, want),
             ExprKind::Load { place, mask: None } => self.load(body, place),
             ExprKind::Load { mask: Some(m), .. } => Err(self.report(Diagnostic::not_built(m.span, "masks"))),
             // In an equation `a[i, k]` is an element; in a function it is read by `load`.
@@ -115,7 +115,7 @@ impl World<'_> {
         }
     }
 
-    fn word_name(&mut self, body: &Body, name: &Ident) -> Done<(Tree, Ty)> {
+    fn word_name(&mut self, body: &Body, name: &Ident, want: Option<&Ty>) -> Done<(Tree, Ty)> {
         match body.find(&name.name) {
             Some(Meaning::Local(l)) => {
                 let l = *l;
@@ -127,9 +127,14 @@ impl World<'_> {
                     codes::TYPE_MISMATCH,
                     name.span,
                     format!("`{}` is an index, and a value is wanted here", name.name),
-                )
-                .help(format!("turn it into one: `{} as f32`", name.name));
-                Err(self.report(d))
+                );
+                let help = |e: &Elem| format!("turn it into one: `{} as {e}`", name.name);
+                Err(self.report(match want {
+                    Some(Ty::Elem(Elem::Bool)) => d.help("compare it with another index"),
+                    Some(Ty::Elem(e)) => d.help(help(e)),
+                    Some(Ty::Abstract(_) | Ty::Tuple(_)) => d,
+                    None => d.help(help(&Elem::F32)),
+                }))
             }
             Some(Meaning::Buffer(_) | Meaning::Window(..)) => {
                 let d = Diagnostic::error(
@@ -591,6 +596,14 @@ impl World<'_> {
                 let op = self.arithmetic(body, op, &ty, e.span)?;
                 let (b, a) = (trees.pop(), trees.pop());
                 Ok((Tree::Op(op, a.into_iter().chain(b).collect()), ty))
+            }
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+                if self.is_index(body, lhs) && self.is_index(body, rhs) =>
+            {
+                // What indices decide is control; as a word it is a choice between two.
+                let guard = self.guard(body, e)?;
+                let word = |bits| Box::new(Tree::Lit(Lit { elem: Elem::Bool, bits }));
+                Ok((Tree::If(guard, word(1), word(0)), bool_ty))
             }
             BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
                 let (mut trees, ty) = self.operands(body, &[lhs, rhs], None)?;

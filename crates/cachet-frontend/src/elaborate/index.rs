@@ -312,8 +312,20 @@ impl World<'_> {
                 ) => false,
                 None => self.scope.find(body.unit, &n.name).is_some_and(|r| self.consts.contains_key(&r)),
             },
-            ExprKind::Unary { operand, .. } => self.is_index(body, operand),
-            ExprKind::Binary { lhs, rhs, .. } => self.is_index(body, lhs) && self.is_index(body, rhs),
+            ExprKind::Unary { op, operand } => *op == UnaryOp::Neg && self.is_index(body, operand),
+            ExprKind::Binary { op, lhs, rhs, .. } => match op {
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
+                    self.is_index(body, lhs) && self.is_index(body, rhs)
+                }
+                BinaryOp::Eq
+                | BinaryOp::Ne
+                | BinaryOp::Lt
+                | BinaryOp::Le
+                | BinaryOp::Gt
+                | BinaryOp::Ge
+                | BinaryOp::And
+                | BinaryOp::Or => false,
+            },
             ExprKind::Field { base, .. } | ExprKind::Index { base, .. } => {
                 base.as_ident().is_some_and(|n| matches!(body.find(&n.name), Some(Meaning::Block(_))))
             }
