@@ -43,13 +43,27 @@ impl Disk {
 /// The largest file that is read, in bytes: a little above the limit on sources, so that the parser says which it is.
 const MOST_BYTES: u64 = 5 << 20;
 
+/// The most that is read of kept proofs, in bytes: a little above what is ever left there.
+const MOST_PROOFS: u64 = 65 << 20;
+
+/// A plain file, up to so many bytes: a device or a pipe could block or never end.
+fn read(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a plain file"));
+    }
+    let mut out = Vec::new();
+    std::fs::File::open(path)?.take(most).read_to_end(&mut out)?;
+    Ok(out)
+}
+
 impl World for Disk {
     fn files(&self) -> &dyn Files {
         self
     }
 
     fn kept_proofs(&self, root: &str) -> Vec<u8> {
-        self.proofs_of(root).and_then(|f| std::fs::read(f).ok()).unwrap_or_default()
+        self.proofs_of(root).and_then(|f| read(&f, MOST_PROOFS).ok()).unwrap_or_default()
     }
 
     fn keep_proofs(&self, root: &str, bytes: &[u8]) {
@@ -65,14 +79,7 @@ impl World for Disk {
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        use std::io::Read;
-        // A device or a pipe could block or never end; only plain files are sources.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a plain file"));
-        }
-        let mut out = Vec::new();
-        std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut out)?;
-        Ok(out)
+        read(path, MOST_BYTES)
     }
 
     fn identity(&self, path: &Path) -> PathBuf {
