@@ -127,8 +127,9 @@ impl Relation<'_> {
     fn lines(&mut self, mut s: Block, mut t: Block, recipe: &[Move]) -> Result<(), Box<Failure>> {
         for (n, line) in recipe.iter().enumerate() {
             if let MoveKind::Case { guard, then, els } = &line.kind {
+                let guard = self.parted_by(guard).map_err(|d| self.misfit_in_line(n, line, d))?;
                 self.note(|| Point::after(&line.kind), &s, &t);
-                return self.case((s, t), guard, (then, els), &recipe[n + 1..]);
+                return self.case((s, t), &guard, (then, els), &recipe[n + 1..]);
             }
             let applied = self.apply(&mut s, &mut t, &line.kind);
             // What follows recurses with the statements.
@@ -168,24 +169,28 @@ impl Relation<'_> {
         misfit(Kind::Words, d.note(format!("relation {} was not established", asked.name)))
     }
 
+    /// The condition of one more `case`: about what is known at the site.
+    fn parted_by(&mut self, guard: &PatGuard) -> Result<Guard, Diagnostic> {
+        let PatGuard::Known(guard) = guard else {
+            return Err(self.misfit("the condition of `case` is not one of the program"));
+        };
+        self.known_guard(&self.context, guard)?;
+        self.cases += 1;
+        if self.cases > MAX_CASES {
+            return Err(self.misfit(format!("the recipe's `case` lines make more than {MAX_CASES} cases together")));
+        }
+        Ok(guard.clone())
+    }
+
     /// Both programs are choices between two copies of themselves; in each the guard is decided.
     fn case(
         &mut self,
         (s, t): (Block, Block),
-        guard: &PatGuard,
+        guard: &Guard,
         (then, els): (&[Move], &[Move]),
         rest: &[Move],
     ) -> Result<(), Box<Failure>> {
-        let PatGuard::Known(guard) = guard else {
-            return Err(misfit(Kind::Words, self.misfit("the condition of `case` is not one of the program")));
-        };
         let outside = self.context.clone();
-        self.known_guard(&outside, guard).map_err(|d| misfit(Kind::Words, d))?;
-        self.cases += 1;
-        if self.cases > MAX_CASES {
-            let text = format!("the recipe's `case` lines make more than {MAX_CASES} cases together");
-            return Err(misfit(Kind::Words, self.misfit(text)));
-        }
         for (holds, lines) in [(true, then), (false, els)] {
             let known = if holds { guard.clone() } else { Guard::Not(Box::new(guard.clone())) };
             self.context.assume(&known);

@@ -90,3 +90,29 @@ impl Files for Disk {
         library::files(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of proofs may hold anything; only plain files are read.
+    #[cfg(unix)]
+    #[test]
+    fn proofs_that_are_no_plain_file_are_none() -> std::io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("cachet-world-{}", std::process::id()));
+        let root = folder.join("root.cachet");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(&root, "")?;
+        let disk = Disk::keeping_proofs(Some(folder.join("proofs")));
+        let root = root.to_string_lossy().into_owned();
+        disk.keep_proofs(&root, b"some");
+        assert_eq!(disk.kept_proofs(&root), b"some");
+        let Some(file) = disk.proofs_of(&root) else { panic!("a root has a place for its proofs") };
+        std::fs::remove_file(&file)?;
+        std::os::unix::fs::symlink("/dev/zero", &file)?;
+        assert_eq!(disk.kept_proofs(&root), b"");
+        disk.keep_proofs(&root, b"others");
+        assert_eq!(disk.kept_proofs(&root), b"others");
+        std::fs::remove_dir_all(folder)
+    }
+}
