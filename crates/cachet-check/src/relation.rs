@@ -25,10 +25,10 @@ pub use trace::{Point, TracedMove};
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
 use crate::events::{Frame, FrameKind, enter};
-use cachet_core::ir::{Block, Fun, Guard, Ix, MAX_DEPTH, Program, StmtKind};
+use cachet_core::ir::{Block, Fun, Guard, Ix, MAX_DEPTH, Program, Stmt, StmtKind, Word};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::print::Names;
-use cachet_core::rewrite::{Arm, Live, Site, Visit};
+use cachet_core::rewrite::{Arm, Live, Site, Visit, visit_block, visit_ix, visit_stmt, visit_word};
 use cachet_core::script::Rewrite;
 use cachet_core::validate::shallow;
 use cachet_source::{Diagnostic, Kind as Severity, Span, codes};
@@ -59,7 +59,14 @@ pub(crate) struct Relation<'a> {
     needs: Vec<Guard>,
     /// Both programs after each line of the recipe; only where somebody wants to see them.
     trace: Option<Vec<TracedMove>>,
+    /// How many times a `case` has parted the two programs.
+    cases: usize,
 }
+
+/// The most parts (statements, words and indices) that the two programs may have after a line of a recipe.
+const MAX_PARTS: usize = 1 << 20;
+/// The most `case` lines that apply, each to one half of the one before.
+const MAX_CASES: usize = 256;
 
 /// What a relation needs.
 pub struct Needed {
@@ -108,7 +115,7 @@ fn relate<'a>(
         return refuse("the step names a place that the program does not have");
     };
     let (fun, conditions) = (rewrite.after.clone(), Vec::new());
-    let mut relation = Relation { program, asked, fun, context, conditions, needs: Vec::new(), trace };
+    let mut relation = Relation { program, asked, fun, context, conditions, needs: Vec::new(), trace, cases: 0 };
     let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
     relation.note(|| Point::Start, &s, &t);
     relation.lines(s, t, &rewrite.recipe)?;
@@ -120,18 +127,29 @@ impl Relation<'_> {
     fn lines(&mut self, mut s: Block, mut t: Block, recipe: &[Move]) -> Result<(), Box<Failure>> {
         for (n, line) in recipe.iter().enumerate() {
             if let MoveKind::Case { guard, then, els } = &line.kind {
+                let guard = self.parted_by(guard).map_err(|d| self.misfit_in_line(n, line, d))?;
                 self.note(|| Point::after(&line.kind), &s, &t);
-                return self.case((s, t), guard, (then, els), &recipe[n + 1..]);
+                return self.case((s, t), &guard, (then, els), &recipe[n + 1..]);
             }
             let applied = self.apply(&mut s, &mut t, &line.kind);
             // What follows recurses with the statements.
-            let deep = || self.misfit(format!("the programs nest deeper than {MAX_DEPTH} after it"));
-            let applied = applied.and_then(|()| if shallow(&s) && shallow(&t) { Ok(()) } else { Err(deep()) });
+            let applied = applied.and_then(|()| self.bounded(&s, &t));
             applied.map_err(|d| self.misfit_in_line(n, line, d))?;
             self.note(|| Point::after(&line.kind), &s, &t);
         }
         self.lockstep(&s, &t).map_err(|d| misfit(Kind::Words, d))?;
         self.note(|| Point::Compared, &s, &t);
+        Ok(())
+    }
+
+    /// That both programs are small enough for what follows.
+    fn bounded(&self, s: &Block, t: &Block) -> Result<(), Diagnostic> {
+        if !(shallow(s) && shallow(t)) {
+            return Err(self.misfit(format!("the programs nest deeper than {MAX_DEPTH} after it")));
+        }
+        if parts(s).saturating_add(parts(t)) > MAX_PARTS {
+            return Err(self.misfit(format!("the programs have more than {MAX_PARTS} parts after it")));
+        }
         Ok(())
     }
 
@@ -151,19 +169,28 @@ impl Relation<'_> {
         misfit(Kind::Words, d.note(format!("relation {} was not established", asked.name)))
     }
 
+    /// The condition of one more `case`: about what is known at the site.
+    fn parted_by(&mut self, guard: &PatGuard) -> Result<Guard, Diagnostic> {
+        let PatGuard::Known(guard) = guard else {
+            return Err(self.misfit("the condition of `case` is not one of the program"));
+        };
+        self.known_guard(&self.context, guard)?;
+        self.cases += 1;
+        if self.cases > MAX_CASES {
+            return Err(self.misfit(format!("the recipe's `case` lines make more than {MAX_CASES} cases together")));
+        }
+        Ok(guard.clone())
+    }
+
     /// Both programs are choices between two copies of themselves; in each the guard is decided.
     fn case(
         &mut self,
         (s, t): (Block, Block),
-        guard: &PatGuard,
+        guard: &Guard,
         (then, els): (&[Move], &[Move]),
         rest: &[Move],
     ) -> Result<(), Box<Failure>> {
-        let PatGuard::Known(guard) = guard else {
-            return Err(misfit(Kind::Words, self.misfit("the condition of `case` is not one of the program")));
-        };
         let outside = self.context.clone();
-        self.known_guard(&outside, guard).map_err(|d| misfit(Kind::Words, d))?;
         for (holds, lines) in [(true, then), (false, els)] {
             let known = if holds { guard.clone() } else { Guard::Not(Box::new(guard.clone())) };
             self.context.assume(&known);
@@ -171,7 +198,7 @@ impl Relation<'_> {
             // A side that already is that choice is the branch that runs.
             let arm =
                 |side: &Block| match side.as_slice() {
-                    [cachet_core::ir::Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
+                    [Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
                         if holds { then.clone() } else { els.clone() }
                     }
                     _ => side.clone(),
@@ -291,6 +318,28 @@ impl Relation<'_> {
         c.notes.extend(notes.iter().cloned());
         self.conditions.push(c);
     }
+}
+
+/// How many statements, words and indices a block has.
+fn parts(block: &[Stmt]) -> usize {
+    struct Parts(usize);
+    impl Visit for Parts {
+        fn stmt(&mut self, stmt: &Stmt) {
+            self.0 += 1;
+            visit_stmt(self, stmt);
+        }
+        fn word(&mut self, word: &Word) {
+            self.0 += 1;
+            visit_word(self, word);
+        }
+        fn ix(&mut self, ix: &Ix) {
+            self.0 += 1;
+            visit_ix(self, ix);
+        }
+    }
+    let mut parts = Parts(0);
+    visit_block(&mut parts, block);
+    parts.0
 }
 
 /// The two programs agree in everything but the site: the ids that the first knows mean the same in both, and putting

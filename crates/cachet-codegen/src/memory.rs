@@ -3,7 +3,7 @@
 use crate::function::{Lower, Outcome, Place};
 use crate::support::Support;
 use crate::types::{Value, in_memory, leaves, memory, paths, register, size_align};
-use cachet_core::ir::{Access, Buffer, Elem, Ix, Local, Ty};
+use cachet_core::ir::{Access, Buffer, Elem, Ix, Local, MAX_BYTES, MAX_DIM, Ty};
 
 /// A buffer: row-major from `base`.
 #[derive(Clone)]
@@ -110,7 +110,10 @@ impl Lower<'_, '_> {
             return Err(self.ill_formed("an allocation of nothing"));
         };
         let memory = self.memory(b, String::new())?;
-        let count = self.count(&memory.extents);
+        let mut count = self.count(&memory.extents);
+        for (ix, extent) in info.extents.iter().zip(&memory.extents) {
+            count = self.within_a_dimension(ix, extent, &count);
+        }
         let base = self.heap(&info.elem, &count);
         self.buffers[b.index()] = Some(Memory { base: base.clone(), ..memory });
         Ok(base)
@@ -119,6 +122,21 @@ impl Lower<'_, '_> {
     /// How many elements an array of these extents has.
     pub(crate) fn count(&mut self, extents: &[String]) -> String {
         extents.iter().fold(String::from("1"), |product, n| self.product(&product, n))
+    }
+
+    /// As many elements, or more than any array has where an extent is longer than a dimension may be: what is proved of
+    /// functions rests on that limit, also where another extent is 0.
+    fn within_a_dimension(&mut self, ix: &Ix, extent: &str, count: &str) -> String {
+        let known = match ix {
+            Ix::Lit(n) => (0..=MAX_DIM).contains(n),
+            Ix::Var(v) => self.fun.sizes.contains(v),
+            _ => false,
+        };
+        if known {
+            return count.into();
+        }
+        let beyond = self.em.def(format_args!("icmp ugt i64 {extent}, {MAX_DIM}"));
+        self.em.def(format_args!("select i1 {beyond}, i64 {MAX_BYTES}, i64 {count}"))
     }
 
     /// A product of which nothing is proved but that both numbers are not negative.

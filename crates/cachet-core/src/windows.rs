@@ -5,9 +5,9 @@
 //! a negative length, the whole axis. The guess is not believed: the checker proves that each
 //! iteration stays inside its windows and that the windows are apart.
 
-use crate::ir::{Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window};
+use crate::ir::{Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window, Word};
 use crate::linear::{Linear, difference, multiple, sum};
-use crate::rewrite::{Live, Visit, visit_block, visit_stmt};
+use crate::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows of a grid's body, in the order in which its buffers are first written. Buffers made inside have none.
@@ -35,7 +35,7 @@ type Span = (Ix, Ix);
 
 struct Stores<'a> {
     buffers: &'a [BufferInfo],
-    /// Loops inside the grid.
+    /// Loops and sums inside the grid.
     inner: BTreeMap<Var, Domain>,
     own: BTreeSet<Buffer>,
     boxes: Vec<(Buffer, Vec<Span>)>,
@@ -63,6 +63,29 @@ impl Visit for Stores<'_> {
             | StmtKind::Print(_) => {}
         }
         visit_stmt(self, stmt);
+    }
+
+    fn word(&mut self, word: &Word) {
+        match word {
+            Word::Fold(f) => {
+                self.inner.insert(f.var, f.domain.clone());
+            }
+            Word::Reduce(r) => {
+                self.inner.insert(r.var, r.domain.clone());
+            }
+            Word::Lit(_)
+            | Word::Index(..)
+            | Word::Load(_)
+            | Word::Local(..)
+            | Word::Op { .. }
+            | Word::Apply(..)
+            | Word::Tuple(_)
+            | Word::Part(..)
+            | Word::Let(..)
+            | Word::If(..)
+            | Word::Differing(..) => {}
+        }
+        visit_word(self, word);
     }
 
     fn store(&mut self, access: &Access) {

@@ -369,15 +369,22 @@ impl World<'_> {
         let mut inner = Body::new(r.unit);
         for (p, a) in f.params.iter().zip(args) {
             let ix = self.ix(body, a)?;
-            inner.bind(&p.name, Meaning::Ix(ix));
+            self.name_index(&mut inner, &p.name, ix, a.span)?;
         }
         let ix = self.written_out(name, e.span, |world| match f.body.to_expr() {
             Some(value) => world.ix_value(&mut inner, &value),
             None => Err(Reported),
         })?;
-        let mut parts = Parts(0);
-        cachet_core::rewrite::Visit::ix(&mut parts, &ix);
-        if parts.0 > MAX_PARTS { Err(self.too_many_parts(e.span)) } else { Ok(ix) }
+        if parts(&ix) > MAX_PARTS { Err(self.too_many_parts(e.span)) } else { Ok(ix) }
+    }
+
+    /// Binds a name to an index. The name is another way to write the index, so names of names would double it.
+    pub(crate) fn name_index(&mut self, body: &mut Body, name: &Ident, ix: Ix, span: Span) -> Done<()> {
+        if parts(&ix) > MAX_PARTS {
+            return Err(self.too_many_parts(span));
+        }
+        body.bind(name, Meaning::Ix(ix));
+        Ok(())
     }
 
     /// An index, perhaps after `let`s.
@@ -386,10 +393,16 @@ impl World<'_> {
         for s in stmts {
             let (name, value) = self.plain_let(s)?;
             let ix = self.ix_value(body, value)?;
-            body.bind(name, Meaning::Ix(ix));
+            self.name_index(body, name, ix, value.span)?;
         }
         self.ix_value(body, value)
     }
+}
+
+fn parts(ix: &Ix) -> usize {
+    let mut parts = Parts(0);
+    cachet_core::rewrite::Visit::ix(&mut parts, ix);
+    parts.0
 }
 
 struct Parts(usize);

@@ -102,7 +102,7 @@ impl World<'_> {
         self.fresh(body, name)?;
         if ty.is_none() && self.is_index(body, value) {
             let ix = self.ix(body, value)?;
-            body.bind(name, Meaning::Ix(ix));
+            self.name_index(body, name, ix, value.span)?;
             return Ok(None);
         }
         let (word, ty) = match ty {

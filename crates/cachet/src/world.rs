@@ -43,13 +43,27 @@ impl Disk {
 /// The largest file that is read, in bytes: a little above the limit on sources, so that the parser says which it is.
 const MOST_BYTES: u64 = 5 << 20;
 
+/// The most that is read of kept proofs, in bytes: a little above what is ever left there.
+const MOST_PROOFS: u64 = 65 << 20;
+
+/// A plain file, up to so many bytes: a device or a pipe could block or never end.
+fn read(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a plain file"));
+    }
+    let mut out = Vec::new();
+    std::fs::File::open(path)?.take(most).read_to_end(&mut out)?;
+    Ok(out)
+}
+
 impl World for Disk {
     fn files(&self) -> &dyn Files {
         self
     }
 
     fn kept_proofs(&self, root: &str) -> Vec<u8> {
-        self.proofs_of(root).and_then(|f| std::fs::read(f).ok()).unwrap_or_default()
+        self.proofs_of(root).and_then(|f| read(&f, MOST_PROOFS).ok()).unwrap_or_default()
     }
 
     fn keep_proofs(&self, root: &str, bytes: &[u8]) {
@@ -65,14 +79,7 @@ impl World for Disk {
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        use std::io::Read;
-        // A device or a pipe could block or never end; only plain files are sources.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a plain file"));
-        }
-        let mut out = Vec::new();
-        std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut out)?;
-        Ok(out)
+        read(path, MOST_BYTES)
     }
 
     fn identity(&self, path: &Path) -> PathBuf {
@@ -81,5 +88,31 @@ impl Files for Disk {
 
     fn library(&self, name: &str) -> Option<Vec<(&'static str, &'static str)>> {
         library::files(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of proofs may hold anything; only plain files are read.
+    #[cfg(unix)]
+    #[test]
+    fn proofs_that_are_no_plain_file_are_none() -> std::io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("cachet-world-{}", std::process::id()));
+        let root = folder.join("root.cachet");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(&root, "")?;
+        let disk = Disk::keeping_proofs(Some(folder.join("proofs")));
+        let root = root.to_string_lossy().into_owned();
+        disk.keep_proofs(&root, b"some");
+        assert_eq!(disk.kept_proofs(&root), b"some");
+        let Some(file) = disk.proofs_of(&root) else { panic!("a root has a place for its proofs") };
+        std::fs::remove_file(&file)?;
+        std::os::unix::fs::symlink("/dev/zero", &file)?;
+        assert_eq!(disk.kept_proofs(&root), b"");
+        disk.keep_proofs(&root, b"others");
+        assert_eq!(disk.kept_proofs(&root), b"others");
+        std::fs::remove_dir_all(folder)
     }
 }

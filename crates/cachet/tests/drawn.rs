@@ -17,8 +17,8 @@ mod steps;
 use cachet::world::{Disk, World};
 use cachet_check::checked::Checker;
 use cachet_check::relation::Asked;
-use cachet_core::interpret::{Array, Options, TrapKind, prepare};
-use cachet_core::ir::{Elem, Fun, FunId, Ix, Program};
+use cachet_core::interpret::{Array, Options, TrapKind, Value, prepare};
+use cachet_core::ir::{Elem, Fun, FunId, Ix, Program, Ty};
 use cachet_core::script::Module;
 use cachet_oracle::hostile::{KINDS, Kind, fill};
 use cachet_source::Sources;
@@ -26,6 +26,8 @@ use random::Random;
 use std::collections::BTreeMap;
 
 const PROGRAMS: usize = 300;
+/// Grids written by hand.
+const GRIDS: usize = 150;
 /// Steps that each program is offered.
 const OFFERED: usize = 24;
 /// Accepted ones, after which it is left alone.
@@ -47,7 +49,7 @@ struct Counts {
 }
 
 fn load(text: &str) -> Module {
-    let path = format!("{}/drawn.cachet", env!("CARGO_TARGET_TMPDIR"));
+    let path = format!("{}/drawn{}.cachet", env!("CARGO_TARGET_TMPDIR"), text.len());
     std::fs::write(&path, text).expect("a file can be written");
     let mut sources = Sources::new();
     let (module, diagnostics) = cachet_frontend::load(&path, Disk::default().files(), &mut sources);
@@ -65,6 +67,10 @@ enum Seen {
 }
 
 fn inputs(fun: &Fun, sizes: &[i64], kind: Kind, seed: u64) -> Vec<Array> {
+    let leaf = |ty: &Ty| match ty {
+        Ty::Elem(e) => *e,
+        Ty::Tuple(_) | Ty::Abstract(_) => Elem::F32,
+    };
     let size = |ix: &Ix| match ix {
         Ix::Var(v) => sizes[fun.sizes.iter().position(|s| s == v).expect("a size")],
         other => panic!("an extent {other:?}"),
@@ -72,8 +78,18 @@ fn inputs(fun: &Fun, sizes: &[i64], kind: Kind, seed: u64) -> Vec<Array> {
     let array = |(n, p): (usize, &cachet_core::ir::Buffer)| {
         let extents: Vec<i64> = fun.buffers[p.index()].extents.iter().map(size).collect();
         let count = extents.iter().product::<i64>() as usize;
-        let bits = fill(Elem::F32, seed.wrapping_add(n as u64), kind, count);
-        Array::from_bits(Elem::F32, &extents, bits).expect("as many as there are")
+        let ty = &fun.buffers[p.index()].elem;
+        let bits = fill(leaf(ty), seed.wrapping_add(n as u64), kind, count);
+        let Ty::Tuple(fields) = ty else {
+            return Array::from_bits(leaf(ty), &extents, bits).expect("as many as there are");
+        };
+        let mut array = Array::new(ty, &extents).expect("a record's fields are elements");
+        for (cell, word) in bits.iter().enumerate() {
+            let at = [cell as i64 / extents[1], cell as i64 % extents[1]];
+            let word = (0..fields.len() as u32).map(|field| Value::Bits(u64::from((*word as u32).rotate_left(field))));
+            assert!(array.set(&at, &Value::Tuple(word.collect())));
+        }
+        array
     };
     fun.params.iter().enumerate().map(array).collect()
 }
@@ -94,8 +110,9 @@ fn compare(program: &Program, id: FunId, before: &Fun, after: &Fun, at: &[i64], 
             Err(t) => panic!("{} at {at:?}: {}", before.name, t.text),
         }
     }
-    let nan = |x: u64| f32::from_bits(x as u32).is_nan();
     for (n, (x, y)) in results[0].iter().zip(&results[1]).enumerate() {
+        let floats = x.elem() != Some(&Ty::Elem(Elem::I32));
+        let nan = |x: u64| floats && f32::from_bits(x as u32).is_nan();
         if let Some(cell) = x.bits().iter().zip(y.bits()).position(|(a, b)| a != b && !(nan(*a) && nan(*b))) {
             return Seen::Other(format!("parameter {n}, element {cell}"));
         }
@@ -164,7 +181,7 @@ fn try_steps(module: &Module, at: usize, random: &mut Random, counts: &mut Count
 #[test]
 fn accepted_steps_on_random_programs_keep_every_bit() {
     let mut random = Random(0x00CA_C4E7);
-    let mut text = steps::STEPS.to_string();
+    let mut text = format!("{}{}", steps::STEPS, program::RECORDS);
     for n in 0..PROGRAMS {
         text.push_str(&program::draw(&mut random, &format!("drawn{n}")));
         text.push('\n');
@@ -185,4 +202,46 @@ fn accepted_steps_on_random_programs_keep_every_bit() {
     assert!(accepted >= 400 && refused_wrong >= 100 && runs >= 5_000, "too little was tried");
     let never: Vec<&String> = per_step.iter().filter(|(_, (n, _))| *n == 0).map(|(s, _)| s).collect();
     assert_eq!(never, ["shorter"], "steps that were never accepted");
+}
+
+/// Grids written by hand: whatever is accepted leaves what the same function with a loop leaves, with its iterations in any
+/// order, and goes on to do so under steps.
+#[test]
+fn accepted_grids_leave_what_loops_leave() {
+    let mut random = Random(0x0006_71D5);
+    let mut text = format!("{}{}", steps::STEPS, program::RECORDS);
+    for n in 0..GRIDS {
+        for f in program::draw_grid(&mut random, &format!("drawn{n}")) {
+            text.push_str(&f);
+            text.push('\n');
+        }
+    }
+    let module = load(&text);
+    let (mut accepted, mut refused_wrong, mut refused_equal) = (0, 0, 0);
+    let mut counts = Counts::default();
+    let find = |name: String| module.program.funs.iter().position(|f| f.name == name).expect("a function");
+    for n in 0..GRIDS {
+        let (grid, plain) = (find(format!("drawn{n}")), find(format!("drawn{n}_plain")));
+        let (after, before) = (&module.program.funs[grid], &module.program.funs[plain]);
+        let program = Program { funs: vec![before.clone()], ..module.program.clone() };
+        let (difference, runs) = differs(&program, FunId(0), before, after, &mut random);
+        counts.runs += runs;
+        let alone = Program { funs: vec![after.clone()], ..module.program.clone() };
+        match (Checker::new(alone).accept_function(FunId(0)), difference) {
+            (Ok(_), None) => {
+                accepted += 1;
+                if n % 3 == 0 {
+                    try_steps(&module, grid, &mut random, &mut counts);
+                }
+            }
+            (Ok(_), Some(what)) => panic!("drawn{n}: accepted, and wrong: {what}"),
+            (Err(_), None) => refused_equal += 1,
+            (Err(_), Some(_)) => refused_wrong += 1,
+        }
+    }
+    println!(
+        "grids: {accepted} accepted, {refused_wrong} refused and wrong, {refused_equal} refused and not seen to differ"
+    );
+    println!("steps on them: {} accepted, {} refused and wrong, {} runs", counts.accepted, counts.refused_wrong, counts.runs);
+    assert!(accepted >= 40 && refused_wrong >= 20, "too little was tried");
 }

@@ -124,9 +124,16 @@ impl Relation<'_> {
             Domain::Range { .. } | Domain::Blocks { .. } => None,
         };
         let symbolic = || self.misfit(format!("{place} is not of a literal length of at most {most}"));
+        // Copies in copies multiply: what they come to is known before they are made.
+        let together = |copies: i64, of: usize| {
+            let parts = usize::try_from(copies).unwrap_or(0).saturating_mul(of);
+            let many = || self.misfit(format!("the copies of {place} have more than {} parts", super::MAX_PARTS));
+            if parts > super::MAX_PARTS { Err(many()) } else { Ok(()) }
+        };
         let made = match (&found, &stmt.kind) {
             (Found::Loop(_), StmtKind::For { var, domain, body }) => {
                 let (lo, hi) = bounds(domain).ok_or_else(symbolic)?;
+                together(hi - lo, super::parts(body))?;
                 let mut out = Vec::new();
                 for n in lo..hi {
                     let copy = Subst::var(*var, Ix::Lit(n)).block(body);
@@ -142,6 +149,7 @@ impl Relation<'_> {
             (Found::Fold(_), _) => {
                 let (_, fold) = super::find::fold_in(&self.fun, &stmt, &wanted.name).ok_or_else(missing)?;
                 let (lo, hi) = bounds(&fold.domain).ok_or_else(symbolic)?;
+                together(hi - lo, super::parts(std::slice::from_ref(&stmt)))?;
                 let mut total = fold.init.clone();
                 // Named, not copied: two copies of a sum in it would share their ids, under different guards.
                 for n in lo..hi {

@@ -135,6 +135,9 @@ impl Array {
 
 /// How many cells, where no extent is negative and the number is in reach of memory.
 pub(super) fn cell_count(extents: &[i64]) -> Option<usize> {
+    if extents.contains(&0) {
+        return extents.iter().all(|n| *n >= 0).then_some(0);
+    }
     let mut cells = 1usize;
     for n in extents {
         cells = cells.checked_mul(usize::try_from(*n).ok()?)?;

@@ -233,7 +233,7 @@ impl<'u> Machine<'u, '_> {
     pub(super) fn alloc(&mut self, buffer: u32) -> Ran<()> {
         let info = &self.code.buffers[buffer as usize];
         let extents = info.extents.iter().map(|e| self.index(e)).collect::<Ran<Vec<i64>>>()?;
-        if let Some(n) = extents.iter().find(|n| **n < 0) {
+        if let Some(n) = extents.iter().find(|n| !(0..=MAX_DIM).contains(*n)) {
             return Err(trap(
                 TrapKind::ExtentMismatch,
                 format!("an extent of `{}` would be {n}", info.name),

@@ -474,6 +474,15 @@ fn runs_are_bounded() {
     let b = f.buf("b", F32, &[n(1 << 39)], Role::Alloc);
     f.body = vec![stmt(StmtKind::Alloc(b))];
     assert_eq!(ran(&program(vec![f]), &[], &[], &mut []).unwrap_err().kind, TrapKind::Limit);
+    // No elements, and a dimension at its limit or beyond.
+    let empty = |longest: i64| {
+        let mut f = empty_fun("empty");
+        let b = f.buf("b", F32, &[n(longest), n(longest), n(0)], Role::Alloc);
+        f.body = vec![stmt(StmtKind::Alloc(b))];
+        ran(&program(vec![f]), &[], &[], &mut [])
+    };
+    assert!(empty(1 << 40).is_ok());
+    assert_eq!(empty((1 << 40) + 1).unwrap_err().kind, TrapKind::ExtentMismatch);
     let mut round = empty_fun("round");
     round.body = vec![call(0, vec![], vec![], vec![])];
     assert_eq!(ran(&program(vec![round]), &[], &[], &mut []).unwrap_err().kind, TrapKind::Limit);

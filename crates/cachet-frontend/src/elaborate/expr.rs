@@ -807,7 +807,7 @@ impl World<'_> {
             };
             if ty.is_none() && !matches!(value.kind, ExprKind::Int(_)) && self.is_index(body, value) {
                 let ix = self.ix(body, value)?;
-                body.bind(name, Meaning::Ix(ix));
+                self.name_index(body, name, ix, value.span)?;
                 continue;
             }
             let (tree, ty) = match ty {

@@ -7,8 +7,8 @@ mod word;
 use super::Fault;
 use super::term::{Id, Term, Terms};
 use cachet_core::ir::{
-    Access, At, Binding, BlockPart, Buffer, Domain, Fun, Guard, ImplId, Ix, Program, Rel, Role, Stmt, StmtKind,
-    TypeParam, Var,
+    Access, At, Binding, BlockPart, Buffer, Domain, Fun, Guard, ImplId, Ix, MAX_DIM, Program, Rel, Role, Stmt,
+    StmtKind, TypeParam, Var,
 };
 use cachet_core::print::Names;
 
@@ -204,7 +204,10 @@ impl<'p, 't> Machine<'p, 't> {
     }
 
     fn make(&mut self, extents: &[i64]) -> Ran<usize> {
-        let cells = extents.iter().try_fold(1usize, |c, n| c.checked_mul(usize::try_from(*n).ok()?));
+        let cells = match extents.contains(&0) {
+            true => Some(0),
+            false => extents.iter().try_fold(1usize, |c, n| c.checked_mul(usize::try_from(*n).ok()?)),
+        };
         let held: usize = self.stores.iter().map(|s| s.cells.len()).sum();
         match cells {
             Some(cells) if cells.saturating_add(held) <= MAX_CELLS => {
@@ -347,7 +350,7 @@ impl<'p, 't> Machine<'p, 't> {
             }
             StmtKind::Alloc(b) => {
                 let extents = self.extents(*b)?;
-                if let Some(n) = extents.iter().find(|n| **n < 0) {
+                if let Some(n) = extents.iter().find(|n| !(0..=MAX_DIM).contains(*n)) {
                     let info = &self.fun().buffers[b.index()];
                     return self.fault(format!("an extent of `{}` would be {n}", info.name), info.span);
                 }
@@ -446,6 +449,10 @@ pub(super) fn indices(mut cell: usize, extents: &[i64]) -> Vec<i64> {
 
 /// The cells of a view, in the store's coordinates.
 fn points(view: &View) -> Vec<Vec<i64>> {
+    // Other axes may be as long as no memory is.
+    if view.axes.iter().any(|(_, len)| *len == 0) {
+        return Vec::new();
+    }
     let mut out = vec![Vec::new()];
     for (start, len) in &view.axes {
         out = out

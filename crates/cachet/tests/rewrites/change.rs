@@ -5,8 +5,8 @@
 //! around it.
 
 use cachet_core::ir::{
-    Access, Block, BlockPart, Buffer, Device, Domain, Elem, Fold, Fun, Grid, Guard, Ix, Lit, Op, Prim, Rel, Stmt,
-    StmtKind, Var, VarKind, Window, Word,
+    Access, Block, BlockPart, Buffer, Call, Device, Domain, Elem, Fold, Fun, Grid, Guard, Ix, Lit, Op, Prim, Reduce, Rel, Stmt,
+    StmtKind, Var, VarKind, View, Window, Word,
 };
 use cachet_core::rewrite::{Subst, refresh};
 
@@ -107,16 +107,70 @@ impl Change<'_> {
             StmtKind::Let { local, word } => lift(self.word(word), |word| StmtKind::Let { local: *local, word }),
             StmtKind::Var { local, init } => lift(self.word(init), |init| StmtKind::Var { local: *local, init }),
             StmtKind::Assign { local, at, word } => {
-                lift(self.word(word), |word| StmtKind::Assign { local: *local, at: at.clone(), word })
+                let mut out = lift(self.word(word), |word| StmtKind::Assign { local: *local, at: at.clone(), word });
+                for n in 0..at.len() {
+                    let with = |ix: Ix| {
+                        let mut at = at.clone();
+                        at[n] = ix;
+                        StmtKind::Assign { local: *local, at, word: word.clone() }
+                    };
+                    out.extend(within("cell", lift(self.ix(&at[n]), with)));
+                }
+                out
             }
             StmtKind::Store { to, word } => {
                 let mut out = lift(self.access(to), |to| StmtKind::Store { to, word: word.clone() });
                 out.extend(lift(self.word(word), |word| StmtKind::Store { to: to.clone(), word }));
                 out
             }
-            StmtKind::Alloc(_) | StmtKind::Lease { .. } | StmtKind::Call(_) | StmtKind::Print(_) => Vec::new(),
+            StmtKind::Call(c) => lift(self.call(c), |c| StmtKind::Call(Box::new(c))),
+            StmtKind::Alloc(_) | StmtKind::Lease { .. } | StmtKind::Print(_) => Vec::new(),
         };
         lift(kinds, |kind| Stmt { kind, span: s.span })
+    }
+
+    /// A size or a side of what is lent changed, another buffer lent, or two arguments exchanged.
+    fn call(&mut self, c: &Call) -> Changes<Call> {
+        let mut out = Vec::new();
+        for n in 0..c.sizes.len() {
+            let with = |ix: Ix| {
+                let mut c = c.clone();
+                c.sizes[n] = ix;
+                c
+            };
+            out.extend(within("size", lift(self.ix(&c.sizes[n]), with)));
+        }
+        for (n, view) in c.args.iter().enumerate() {
+            let with = |view: View| {
+                let mut c = c.clone();
+                c.args[n] = view;
+                c
+            };
+            for (m, (start, len)) in view.axes.iter().flatten().enumerate() {
+                let side = |side: (Ix, Ix)| {
+                    let mut view = view.clone();
+                    view.axes.iter_mut().for_each(|axes| axes[m] = side.clone());
+                    view
+                };
+                out.extend(within("lent from", lift(self.ix(start), |s| with(side((s, len.clone()))))));
+                out.extend(within("lent length", lift(self.ix(len), |l| with(side((start.clone(), l))))));
+            }
+            out.push(("lent whole".into(), with(View { axes: None, ..view.clone() })));
+            let buffers: Vec<Buffer> = (0..self.fun.buffers.len() as u32).map(Buffer).collect();
+            let like = |b: &Buffer| {
+                let (x, y) = (&self.fun.buffers[b.index()], &self.fun.buffers[view.buffer.index()]);
+                *b != view.buffer && x.elem == y.elem && x.extents.len() == y.extents.len()
+            };
+            for buffer in buffers.into_iter().filter(like) {
+                out.push(("another buffer lent".into(), with(View { buffer, ..view.clone() })));
+            }
+            if n + 1 < c.args.len() {
+                let mut c = c.clone();
+                c.args.swap(n, n + 1);
+                out.push(("arguments exchanged".into(), c));
+            }
+        }
+        out
     }
 
     fn loops(&mut self, var: Var, domain: &Domain, body: &Block) -> Changes<StmtKind> {
@@ -375,14 +429,50 @@ impl Change<'_> {
                 out.extend(lift(self.word(b), |b| Word::Let(*l, a.clone(), Box::new(b))));
             }
             Word::Fold(f) => out.extend(self.fold(f)),
-            Word::Lit(_)
-            | Word::Index(..)
-            | Word::Local(..)
-            | Word::Apply(..)
-            | Word::Tuple(_)
-            | Word::Part(..)
-            | Word::Reduce(_)
-            | Word::Differing(..) => {}
+            Word::Index(ix, elem) => out.extend(lift(self.ix(ix), |ix| Word::Index(ix, *elem))),
+            Word::Local(l, at) => {
+                for n in 0..at.len() {
+                    let with = |ix: Ix| {
+                        let mut at = at.clone();
+                        at[n] = ix;
+                        Word::Local(*l, at)
+                    };
+                    out.extend(within("cell", lift(self.ix(&at[n]), with)));
+                }
+            }
+            Word::Apply(f, args) => out.extend(self.words(args, |args| Word::Apply(*f, args))),
+            Word::Tuple(parts) => out.extend(self.words(parts, Word::Tuple)),
+            Word::Part(w, n) => {
+                out.extend(lift(self.word(w), |w| Word::Part(Box::new(w), *n)));
+                out.push(("the next field".into(), Word::Part(w.clone(), n + 1)));
+                out.push(("the first field".into(), Word::Part(w.clone(), 0)));
+            }
+            Word::Reduce(r) => {
+                let made = |r: Reduce| Word::Reduce(Box::new(r));
+                out.extend(lift(self.domain(&r.domain), |domain| made(Reduce { domain, ..(**r).clone() })));
+                self.enter(r.var, &r.domain);
+                out.extend(lift(self.word(&r.element), |element| made(Reduce { element, ..(**r).clone() })));
+                self.leave(r.var);
+            }
+            Word::Lit(_) | Word::Differing(..) => {}
+        }
+        out
+    }
+
+    fn words(&mut self, all: &[Word], made: impl Fn(Vec<Word>) -> Word) -> Changes<Word> {
+        let mut out = Vec::new();
+        for n in 0..all.len() {
+            let with = |w: Word| {
+                let mut all = all.to_vec();
+                all[n] = w;
+                made(all)
+            };
+            out.extend(lift(self.word(&all[n]), with));
+        }
+        if all.len() > 1 {
+            let mut turned = all.to_vec();
+            turned.swap(0, 1);
+            out.push(("parts exchanged".into(), made(turned)));
         }
         out
     }
