@@ -1,0 +1,1 @@
+use super::{Break, Operation, Uses, operations};
