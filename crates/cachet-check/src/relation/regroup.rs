@@ -36,8 +36,11 @@ use cachet_core::chain::{Break, Operation, Uses, operations, sums};
 use cachet_core::ir::{Access, Binding, Block, Fold, Local, LocalInfo, Stmt, StmtKind, Word};
 use cachet_core::law::{Law, Property};
 use cachet_core::pattern::{LoopRef, Regrouping};
-use cachet_core::rewrite::{Live, map_block_words, map_stmt_words};
+use cachet_core::rewrite::{Live, Visit, map_block_words, map_stmt_words, visit_word};
 use cachet_source::Diagnostic;
+
+/// The most words of what a sum starts from: lines that regroup may follow one another, and each doubles it.
+const MAX_START: usize = 1 << 12;
 
 /// A law that a step rests on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -219,6 +222,9 @@ impl Relation<'_> {
         };
         self.fun.locals = locals;
         let z = z.ok_or_else(|| self.misfit(format!("the terms at {place} have no word to start from")))?;
+        if words(&z) > MAX_START {
+            return Err(self.misfit(format!("what the sum at {place} starts from is too large to stand there twice")));
+        }
         let z = if by == Regrouping::Idempotent { self.refreshed(&z) } else { z };
         let own = Word::Fold(Box::new(Fold { init: z, ..sum.fold.clone() }));
         let mut locals = std::mem::take(&mut self.fun.locals);
@@ -226,6 +232,20 @@ impl Relation<'_> {
         self.fun.locals = locals;
         word.ok_or_else(|| self.misfit(format!("the operation that joins the terms at {place} is not there")))
     }
+}
+
+/// How many words stand in a word.
+fn words(word: &Word) -> usize {
+    struct Count(usize);
+    impl Visit for Count {
+        fn word(&mut self, word: &Word) {
+            self.0 += 1;
+            visit_word(self, word);
+        }
+    }
+    let mut count = Count(0);
+    count.word(word);
+    count.0
 }
 
 /// A word with the loads of a cell replaced by a total.
