@@ -1,10 +1,12 @@
 //! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
 
+mod bound;
+
 use crate::condition::{Failure, Kind, Proved, discharge, misfit};
 use crate::context::Context;
 use crate::laws::{self, KnownLaw};
 use crate::proofs::Proofs;
-use crate::relation::{self, Asked, needs};
+use crate::relation::{self, Asked, UsedLaw, needs};
 use crate::wf;
 use cachet_core::instance::{derive, instance_name};
 use cachet_core::ir::{Binding, Device, Domain, Fun, FunId, Guard, ImplId, Ix, Program, Shape, StmtKind, Word};
@@ -21,6 +23,7 @@ pub struct Checked {
     program: Program,
     accepted: Vec<bool>,
     laws: Vec<OnceLock<Vec<KnownLaw>>>,
+    assumed: Vec<Vec<bound::Assumed>>,
 }
 
 impl Checked {
@@ -51,10 +54,33 @@ pub struct Claim {
     pub arithmetic: String,
     /// What the schedule's steps added to the requirements, as it is written.
     pub requires: Vec<String>,
+    /// The laws that its steps rest on, each once.
+    pub laws: Vec<ClaimedLaw>,
     /// How many steps were checked.
     pub steps: usize,
     /// How many conditions were proved.
     pub conditions: usize,
+}
+
+/// A law that a claim rests on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClaimedLaw {
+    /// The law, as it is written: `add associative exactly`.
+    pub law: String,
+    /// The implementation, or the type parameter.
+    pub of: String,
+    /// Why it may be used.
+    pub basis: LawBasis,
+    source: UsedLaw,
+}
+
+/// Why a law may be used in a claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LawBasis {
+    /// It was proved.
+    Proved,
+    /// This interface wants it of whatever the type parameter is bound to; that is proved where it is bound.
+    Wanted(String),
 }
 
 /// One relation of a claim.
@@ -82,6 +108,8 @@ pub struct StepReport {
     pub conditions: Vec<Proved>,
     /// How many of them belong to the program itself; the others relate it to the one before.
     pub of_program: usize,
+    /// The laws that the relation rests on.
+    pub laws: Vec<UsedLaw>,
 }
 
 /// Checks functions and steps, and keeps the program that results.
@@ -98,6 +126,8 @@ pub struct Checker {
     /// What this checker and those that were forked from it have in common.
     family: Arc<()>,
     laws: Vec<OnceLock<Vec<KnownLaw>>>,
+    /// The laws that each function rests on, whatever its type parameters are bound to.
+    assumed: Vec<Vec<bound::Assumed>>,
 }
 
 impl Checker {
@@ -112,8 +142,8 @@ impl Checker {
         let own = program.funs.iter().map(|f| f.requires.len()).collect();
         let laws = vec![OnceLock::new(); program.impls.len()];
         let calls = program.funs.iter().map(callees).collect();
-        let (accepted, claims) = (vec![false; count], vec![None; count]);
-        Checker { program, accepted, claims, own, calls, proofs, family: Arc::new(()), laws }
+        let (accepted, claims, assumed) = (vec![false; count], vec![None; count], vec![vec![]; count]);
+        Checker { program, accepted, claims, own, calls, proofs, family: Arc::new(()), laws, assumed }
     }
 
     /// A checker that goes on from here with some of the functions, on a thread of its own.
@@ -127,6 +157,7 @@ impl Checker {
             proofs: self.proofs.fork(),
             family: Arc::clone(&self.family),
             laws: self.laws.clone(),
+            assumed: self.assumed.clone(),
         }
     }
 
@@ -142,6 +173,7 @@ impl Checker {
             self.claims[id] = fork.claims[id].clone();
             self.own[id] = fork.own[id];
             self.calls[id] = fork.calls[id].clone();
+            self.assumed[id] = fork.assumed[id].clone();
         }
         self.proofs.join(fork.proofs);
     }
@@ -197,6 +229,7 @@ impl Checker {
             return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
         }
         supported(fun).map_err(|f| vec![*f])?;
+        let assumed = self.laws_of_calls(fun).map_err(|f| vec![*f])?;
         let mut conditions = wf::conditions(&self.program, fun, &mut self.proofs).map_err(|f| vec![*f])?;
         conditions.extend(wf::overflow::conditions(&self.program, fun));
         let mut failures: Vec<Failure> = Vec::new();
@@ -215,6 +248,7 @@ impl Checker {
             return Err(failures);
         }
         self.accepted[id.index()] = true;
+        self.assumed[id.index()] = assumed;
         Ok(conditions.into_iter().map(Proved::from).collect())
     }
 
@@ -235,12 +269,13 @@ impl Checker {
     /// Starts a schedule: its function becomes a copy of the one it is made from, which has to be accepted, with type
     /// parameters bound. An instance only substitutes, so what was proved of `of` holds for it.
     pub fn start(&mut self, fun: FunId, of: FunId, types: &[Binding]) -> bool {
-        if !self.accepts(of) || self.bindable(fun, types).is_err() {
+        let span = self.program.funs[fun.index()].span;
+        if !self.accepts(of) || self.bindable(fun, types).is_err() || self.has_laws(of, types, span.0).is_err() {
             return false;
         }
+        self.assumed[fun.index()] = self.assumed_by(of, types);
         self.callers_fall(fun);
         let name = self.program.funs[fun.index()].name.clone();
-        let span = self.program.funs[fun.index()].span;
         let mut made = derive(&self.program, of, &name, types);
         made.span = span;
         self.put(fun, made);
@@ -248,7 +283,7 @@ impl Checker {
         self.accepted[fun.index()] = true;
         let to = instance_name(&self.program, &self.program.funs[of.index()].name, types);
         let mut links = vec![Link { relation: RelationKind::Bits, to }];
-        let (mut steps, mut conditions, mut requires) = (0, 0, Vec::new());
+        let (mut steps, mut conditions, mut requires, mut laws) = (0, 0, Vec::new(), Vec::new());
         if let Some(claim) = self.claim(of) {
             // A schedule of a schedule: both links say bits, so the function agrees with the first one's origin.
             links = claim
@@ -257,9 +292,16 @@ impl Checker {
                 .map(|l| Link { relation: l.relation, to: instance_name(&self.program, &l.to, types) })
                 .collect();
             (steps, conditions, requires) = (claim.steps, claim.conditions, claim.requires.clone());
+            let bind = |of: Binding| match of {
+                Binding::Param(p) => types.get(p.index()).copied().unwrap_or(of),
+                Binding::Impl(_) => of,
+            };
+            let used = claim.laws.iter().map(|l| UsedLaw { of: bind(l.source.of), ..l.source });
+            let made = &self.program.funs[fun.index()];
+            laws = used.map(|l| claimed(&self.program, made, l)).collect();
         }
         let arithmetic = "host".into();
-        self.claims[fun.index()] = Some(Claim { name, links, arithmetic, requires, steps, conditions });
+        self.claims[fun.index()] = Some(Claim { name, links, arithmetic, requires, laws, steps, conditions });
         true
     }
 
@@ -308,12 +350,26 @@ impl Checker {
             after.requires = needs::without_implied(&mut self.proofs, &after, own);
         }
         report.requires = after.requires.clone();
+        for UsedLaw { of, law } in &report.laws {
+            let assumed = &mut self.assumed[id.index()];
+            if let Binding::Param(p) = of
+                && !assumed.contains(&(*p, *law))
+            {
+                assumed.push((*p, *law));
+            }
+        }
+        let laws: Vec<ClaimedLaw> = report.laws.iter().map(|l| claimed(&self.program, &after, *l)).collect();
         let names = Names::of(&self.program, &after);
         let requires = after.requires[own..].iter().map(|g| names.requirement(g)).collect();
         if let Some(claim) = &mut self.claims[id.index()] {
             claim.steps += 1;
             claim.conditions += report.conditions.len();
             claim.requires = requires;
+            for law in laws {
+                if !claim.laws.contains(&law) {
+                    claim.laws.push(law);
+                }
+            }
         }
         self.put(id, after);
         Ok(report)
@@ -367,10 +423,11 @@ impl Checker {
                 format!("relation {}: the step requires {stray}, which nothing in its recipe needs", asked.name);
             return Err(misfit(Kind::Requirement, Diagnostic::error(codes::RECIPE, asked.span, message)));
         }
+        let laws = needed.laws;
         conditions.extend(needed.conditions);
         discharge(proofs, &conditions[of_program..])?;
         let conditions = conditions.into_iter().map(Proved::from).collect();
-        Ok(StepReport { requires: rewrite.after.requires.clone(), conditions, of_program })
+        Ok(StepReport { requires: rewrite.after.requires.clone(), conditions, of_program, laws })
     }
 
     fn invalid(&self, fun: &Fun, faults: &[validate::Fault]) -> Vec<Failure> {
@@ -386,8 +443,30 @@ impl Checker {
 
     /// Ends the checking; the proofs may be kept for a later run.
     pub fn finish(self) -> (Checked, Proofs) {
-        (Checked { program: self.program, accepted: self.accepted, laws: self.laws }, self.proofs)
+        (
+            Checked { program: self.program, accepted: self.accepted, laws: self.laws, assumed: self.assumed },
+            self.proofs,
+        )
     }
+}
+
+/// A law in the words of a claim about a function.
+fn claimed(program: &Program, fun: &Fun, used: UsedLaw) -> ClaimedLaw {
+    let interface = |at: u32| program.interfaces.get(at as usize);
+    let (of, interface, basis) = match used.of {
+        Binding::Impl(id) => {
+            let imp = program.impls.get(id.index());
+            (imp.map(|i| i.name.clone()), imp.and_then(|i| interface(i.interface)), LawBasis::Proved)
+        }
+        Binding::Param(p) => {
+            let info = fun.type_params.get(p.index());
+            let wants = info.and_then(|t| interface(t.interface));
+            let name = wants.map_or_else(String::new, |i| i.name.clone());
+            (info.map(|t| t.name.clone()), wants, LawBasis::Wanted(name))
+        }
+    };
+    let law = interface.map_or_else(String::new, |i| used.law.text(i));
+    ClaimedLaw { law, of: of.unwrap_or_default(), basis, source: used }
 }
 
 /// An implementation's laws, decided once.

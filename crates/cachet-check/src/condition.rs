@@ -45,6 +45,8 @@ pub enum Kind {
     Cell,
     /// Reordered iterations touch different cells.
     Order,
+    /// An operation has a law that a regrouped sum rests on.
+    Law,
     /// Blocks run through a range once and ascending.
     Split,
     /// A length is a multiple of a block's.

@@ -8,8 +8,9 @@ mod polynomial;
 mod reals;
 mod terms;
 
+use cachet_core::chain::Operation;
 use cachet_core::interpret::scalar;
-use cachet_core::ir::{Impl, ImplId, Program, PureId, Word};
+use cachet_core::ir::{Binding, Fun, Impl, ImplId, Interface, Program, PureId, Word};
 use cachet_core::law::{Law, Property, Sense, StatedLaw};
 use cachet_core::rewrite::{Visit, visit_word};
 use cachet_source::{Counterexample, Diagnostic, Kind as Severity, codes};
@@ -34,8 +35,83 @@ pub enum Basis {
     Trusted(String),
 }
 
+/// How an operation stands to a property of the words themselves.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Standing {
+    /// It has it: proved of an implementation, wanted of a type parameter by its interface.
+    Proved,
+    /// An implementation states it, and it is false.
+    False(Fails),
+    /// An implementation states it, and it was not proved, for this reason.
+    NotProved(String),
+    /// Nobody states it.
+    Missing {
+        /// It is stated over the reals.
+        over_reals: bool,
+        /// What a proof would find.
+        found: Found,
+    },
+}
+
+/// Where an equation is false: the elements, and both sides where they are known.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Fails {
+    /// Names and values.
+    pub values: Vec<(String, String)>,
+    /// The values of both sides.
+    pub sides: Option<Sides>,
+}
+
+/// What a proof of a property that nobody states finds.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Found {
+    /// It holds.
+    Holds,
+    /// It is false.
+    Fails(Fails),
+    /// It is not decided, or about operations that nobody knows.
+    Nothing,
+}
+
+/// How an operation stands to a property of the words themselves. Nothing is taken on trust.
+pub(crate) fn standing(program: &Program, fun: &Fun, op: &Operation, property: Property) -> Standing {
+    let stated = op.stated(program, fun);
+    let states = |sense| stated.contains(&Law { property, sense });
+    let over_reals = states(Sense::Reals);
+    let Binding::Impl(id) = op.of else {
+        let missing = Standing::Missing { over_reals, found: Found::Nothing };
+        return if states(Sense::Exactly) { Standing::Proved } else { missing };
+    };
+    let Some(imp) = program.impls.get(id.index()) else {
+        return Standing::Missing { over_reals: false, found: Found::Nothing };
+    };
+    let outcome = match equations(program, imp, property) {
+        Some((terms, sides)) => prove(program, imp, Sense::Exactly, &terms, &sides),
+        None => Outcome::Unknown("its operations are more than operations on elements".into()),
+    };
+    match (outcome, states(Sense::Exactly)) {
+        (Outcome::Holds, true) => Standing::Proved,
+        (Outcome::Fails(values, sides), true) => Standing::False(Fails { values, sides }),
+        (Outcome::Unknown(why), true) => Standing::NotProved(why),
+        (Outcome::Holds, false) => Standing::Missing { over_reals, found: Found::Holds },
+        (Outcome::Fails(values, sides), false) => {
+            Standing::Missing { over_reals, found: Found::Fails(Fails { values, sides }) }
+        }
+        (Outcome::Unknown(_), false) => Standing::Missing { over_reals, found: Found::Nothing },
+    }
+}
+
+/// Whether an implementation states a law and has it: nothing is taken on trust.
+pub(crate) fn proved(program: &Program, id: ImplId, law: Law) -> bool {
+    let stated = |imp: &&Impl| imp.laws.iter().any(|s| s.law == law);
+    let sides = |imp: &Impl| equations(program, imp, law.property);
+    program.impls.get(id.index()).filter(stated).is_some_and(|imp| {
+        sides(imp).is_some_and(|(terms, sides)| prove(program, imp, law.sense, &terms, &sides) == Outcome::Holds)
+    })
+}
+
 /// The values of both sides.
-type Sides = (String, String);
+pub(crate) type Sides = (String, String);
 
 /// What became of an equation.
 #[derive(Clone, PartialEq, Debug)]
@@ -197,10 +273,12 @@ fn infinities(program: &Program, imp: &Impl) -> Infinities {
 
 /// A property in the implementation's own names.
 fn meaning(program: &Program, imp: &Impl, property: Property) -> String {
-    let name = |op: u32| {
-        let interface = program.interfaces.get(imp.interface as usize);
-        interface.and_then(|i| i.methods.get(op as usize)).map_or("?", |m| m.0.as_str())
-    };
+    says(program.interfaces.get(imp.interface as usize), property)
+}
+
+/// A property in an interface's own names.
+pub(crate) fn says(interface: Option<&Interface>, property: Property) -> String {
+    let name = |op: u32| interface.and_then(|i| i.methods.get(op as usize)).map_or("?", |m| m.0.as_str());
     match property {
         Property::Associative(op) => {
             let op = name(op);

@@ -15,11 +15,13 @@ mod lockstep;
 mod moves;
 pub(crate) mod needs;
 mod order;
+mod regroup;
 mod reorder;
 mod split;
 pub(crate) mod sym;
 mod trace;
 
+pub use regroup::UsedLaw;
 pub use trace::{Point, TracedMove};
 
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
@@ -57,6 +59,10 @@ pub(crate) struct Relation<'a> {
     conditions: Vec<Condition>,
     /// Conditions on sizes that the moves need, in the form in which they may be required.
     needs: Vec<Guard>,
+    /// Laws that the moves rest on.
+    laws: Vec<UsedLaw>,
+    /// Sizes at which a refused move may be seen to go wrong.
+    try_at: Option<Vec<i64>>,
     /// Both programs after each line of the recipe; only where somebody wants to see them.
     trace: Option<Vec<TracedMove>>,
     /// How many times a `case` has parted the two programs.
@@ -74,6 +80,8 @@ pub struct Needed {
     pub conditions: Vec<Condition>,
     /// Conditions on sizes that a step may add to the function's requirements for it.
     pub requirements: Vec<Guard>,
+    /// Laws that it rests on. They are proved, or wanted by the interface of a type parameter.
+    pub laws: Vec<UsedLaw>,
 }
 
 /// The conditions under which the program after a step means what the one before means.
@@ -82,7 +90,7 @@ pub struct Needed {
 /// A structural misfit: the two programs differ elsewhere, or a line of the recipe does not fit.
 pub fn conditions(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Result<Needed, Box<Failure>> {
     let relation = relate(program, before, rewrite, asked, None)?;
-    Ok(Needed { conditions: relation.conditions, requirements: relation.needs })
+    Ok(Needed { conditions: relation.conditions, requirements: relation.needs, laws: relation.laws })
 }
 
 /// Both programs after each line of an accepted step's recipe, for people to read; nothing rests on it. Empty for a
@@ -115,7 +123,8 @@ fn relate<'a>(
         return refuse("the step names a place that the program does not have");
     };
     let (fun, conditions) = (rewrite.after.clone(), Vec::new());
-    let mut relation = Relation { program, asked, fun, context, conditions, needs: Vec::new(), trace, cases: 0 };
+    let (needs, laws, cases) = (Vec::new(), Vec::new(), 0);
+    let mut relation = Relation { program, asked, fun, context, conditions, needs, laws, try_at: None, trace, cases };
     let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
     relation.note(|| Point::Start, &s, &t);
     relation.lines(s, t, &rewrite.recipe)?;
@@ -156,6 +165,19 @@ impl Relation<'_> {
     /// A line that does not fit, named by its number.
     fn misfit_in_line(&self, n: usize, line: &Move, d: Diagnostic) -> Box<Failure> {
         let asked = self.asked;
+        // What is said of laws is said of the step, whose line it is.
+        let of_laws = d.code == codes::REGROUP || d.kind == Severity::NotBuilt;
+        if of_laws {
+            let mut d = d;
+            for caller in asked.callers.iter().rev() {
+                d = d.also(*caller, "called from here");
+            }
+            if line.span.0.lo != line.span.0.hi && line.span.0 != asked.span {
+                d = d.also(line.span.0, format!("line {} of the recipe of `{}`", n + 1, asked.step));
+            }
+            let sizes = self.try_at.clone().filter(|_| d.kind != Severity::NotBuilt);
+            return Box::new(Failure { kind: Kind::Law, diagnostic: d, sizes });
+        }
         let message = format!("relate line {} of {}: {}", n + 1, asked.step, d.message);
         let mut d = Diagnostic { message, ..d };
         d.labels.retain(|l| l.span.lo != l.span.hi);
@@ -196,13 +218,16 @@ impl Relation<'_> {
             self.context.assume(&known);
             let lines: Vec<Move> = lines.iter().chain(rest).cloned().collect();
             // A side that already is that choice is the branch that runs.
-            let arm =
-                |side: &Block| match side.as_slice() {
-                    [Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
-                        if holds { then.clone() } else { els.clone() }
+            let arm = |side: &Block| match side.as_slice() {
+                [Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
+                    if holds {
+                        then.clone()
+                    } else {
+                        els.clone()
                     }
-                    _ => side.clone(),
-                };
+                }
+                _ => side.clone(),
+            };
             self.lines(arm(&s), arm(&t), &lines)?;
             self.context = outside.clone();
         }
@@ -217,6 +242,7 @@ impl Relation<'_> {
             | MoveKind::Fuse(l, _)
             | MoveKind::Split { of: l, .. }
             | MoveKind::First(l)
+            | MoveKind::Regroup { of: l, .. }
             | MoveKind::Unroll(l) => l.side,
             MoveKind::SelfStore(side, _) | MoveKind::Unfold(side, _) => *side,
             MoveKind::Order(loops) => loops.first().map_or(Side::S, |l| l.side),
@@ -242,6 +268,7 @@ impl Relation<'_> {
             MoveKind::SelfStore(side, buffer) => self.selfstore(block, *side, buffer),
             MoveKind::Unroll(l) => self.unroll(block, l),
             MoveKind::Unfold(side, name) => self.unfold(block, *side, name),
+            MoveKind::Regroup { of, op, by } => self.regroup(block, of, op, *by),
             MoveKind::Reorder { .. } | MoveKind::Given(_) | MoveKind::Case { .. } => Ok(()),
         }
     }
@@ -369,6 +396,7 @@ pub(crate) fn same_head(before: &Fun, after: &Fun) -> bool {
         && after.produces == before.produces
         && after.scratch == before.scratch
         && after.type_params == before.type_params
+        && after.algebras == before.algebras
         && after.name == before.name
 }
 

@@ -42,6 +42,13 @@ pub fn instantiate(program: &Program, fun: &Fun, types: &[Binding]) -> Fun {
         b.elem = bind_ty(program, types, &b.elem);
     }
     out.body = body;
+    for b in types {
+        if let Binding::Impl(id) = b
+            && !out.algebras.contains(id)
+        {
+            out.algebras.push(*id);
+        }
+    }
     if types.iter().all(|t| matches!(t, Binding::Impl(_))) {
         out.type_params.clear();
     }

@@ -677,6 +677,10 @@ pub struct Fun {
     pub name: String,
     /// Type parameters.
     pub type_params: Vec<TypeParamInfo>,
+    /// Implementations that its sums are made of: those that its type parameters were bound to, and the monoids of its
+    /// reductions. They say by which names their operations and laws go, and change no result.
+    #[serde(default)]
+    pub algebras: Vec<ImplId>,
     /// Size parameters, in order of first occurrence.
     pub sizes: Vec<Var>,
     /// Parameters, in order.

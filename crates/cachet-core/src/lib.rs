@@ -11,6 +11,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
+pub mod chain;
 pub mod equations;
 pub mod instance;
 pub mod interpret;

@@ -371,6 +371,16 @@ pub enum MoveKind {
     Unroll(LoopRef),
     /// `unfold S.f`: calls of a pure function as their values.
     Unfold(Side, String),
+    /// `regroup S.k (add: order) by associative`: a sum's terms are joined by themselves first, then with what it started
+    /// from.
+    Regroup {
+        /// The sum, or a loop that updates one cell.
+        of: LoopRef,
+        /// The operation that joins, by its name.
+        op: String,
+        /// By which law.
+        by: Regrouping,
+    },
     /// `case g { .. } else { .. }`: `S` is a choice between two copies of itself; each goes on with its own lines.
     Case {
         /// The guard.
@@ -382,6 +392,24 @@ pub enum MoveKind {
     },
     /// `given g`: something that is proved once and then known.
     Given(PatGuard),
+}
+
+/// What lets the terms of a sum be joined by themselves first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Regrouping {
+    /// They start from the operation's identity.
+    Associative,
+    /// They start from the word that the whole sum started from, once more.
+    Idempotent,
+}
+
+impl std::fmt::Display for Regrouping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Regrouping::Associative => "associative",
+            Regrouping::Idempotent => "idempotent",
+        })
+    }
 }
 
 /// A loop of a map.
@@ -426,6 +454,7 @@ impl std::fmt::Display for MoveKind {
             MoveKind::SelfStore(side, buffer) => write!(f, "selfstore {side}.{buffer}"),
             MoveKind::Unroll(l) => write!(f, "unroll {l}"),
             MoveKind::Unfold(side, name) => write!(f, "unfold {side}.{name}"),
+            MoveKind::Regroup { of, op, by } => write!(f, "regroup {of} ({op}: order) by {by}"),
             MoveKind::Case { .. } => f.write_str("case .."),
             MoveKind::Given(_) => f.write_str("given .."),
         }

@@ -92,6 +92,7 @@ pub fn empty_fun(name: &str) -> Fun {
         params: vec![],
         requires: vec![],
         produces: vec![],
+        algebras: vec![],
         scratch: vec![],
         body: vec![],
         vars: vec![],

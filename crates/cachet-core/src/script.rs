@@ -71,6 +71,15 @@ pub enum StepForm {
     Order(Vec<StepArg>),
     /// `grid over (x, ..)`
     GridOver(Vec<StepArg>),
+    /// `reduce x by (op: order)`
+    Reduce {
+        /// The sum.
+        of: StepArg,
+        /// The operation that joins its terms, by its name.
+        op: String,
+        /// Where the operation is named.
+        at: Span,
+    },
 }
 
 /// One index of a `split`.
@@ -153,7 +162,7 @@ impl StepCall {
     pub fn word(&self) -> &str {
         match &self.form {
             StepForm::GridOver(_) => "grid over",
-            StepForm::Call(_) | StepForm::Split(_) | StepForm::Order(_) => &self.name,
+            StepForm::Call(_) | StepForm::Split(_) | StepForm::Order(_) | StepForm::Reduce { .. } => &self.name,
         }
     }
 }
@@ -169,6 +178,7 @@ impl fmt::Display for StepCall {
             StepForm::Order(args) => write!(f, "order ({})", list(args)),
             StepForm::GridOver(args) => write!(f, "grid over ({})", list(args)),
             StepForm::Split(indices) => write!(f, "split {}", list(indices)),
+            StepForm::Reduce { of, op, at: _ } => write!(f, "reduce {of} by ({op}: order)"),
         }
     }
 }

@@ -13,7 +13,7 @@
 use cachet_core::equations::{Combine, Contraction, Equation, Expr, Sum, Target};
 use cachet_core::instance::unfold;
 use cachet_core::ir::{
-    Access, Block, Fold, Fun, Guard, Ix, Local, LocalInfo, Op, Program, PureId, Stmt, StmtKind, Var, Word,
+    Access, Block, Fold, Fun, Guard, ImplId, Ix, Local, LocalInfo, Op, Program, PureId, Stmt, StmtKind, Var, Word,
 };
 use cachet_core::rewrite::Subst;
 use std::collections::BTreeSet;
@@ -23,6 +23,12 @@ pub(crate) fn nest(program: &Program, c: &Contraction) -> Fun {
     let fun = Fun {
         name: c.name.clone(),
         type_params: c.type_params.clone(),
+        algebras: c.equations.iter().flat_map(|e| monoids(program, &e.value)).fold(vec![], |mut all, id| {
+            if !all.contains(&id) {
+                all.push(id);
+            }
+            all
+        }),
         sizes: c.sizes.clone(),
         params: c.params.clone(),
         requires: c.requires.clone(),
@@ -75,6 +81,25 @@ struct Lower<'a> {
     around: Vec<Var>,
     /// The `let`s around what is made: the equation's local, and the nest's.
     lets: Vec<(Local, Local)>,
+}
+
+/// The implementations whose operations join the terms of a value's sums.
+fn monoids(program: &Program, e: &Expr) -> Vec<ImplId> {
+    match e {
+        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) | Expr::Local(_) => vec![],
+        Expr::Op(_, _, args) | Expr::Apply(_, args) | Expr::Tuple(args) => {
+            args.iter().flat_map(|a| monoids(program, a)).collect()
+        }
+        Expr::Part(w, _) => monoids(program, w),
+        Expr::Let(_, a, b) | Expr::If(_, a, b) => [a, b].into_iter().flat_map(|w| monoids(program, w)).collect(),
+        Expr::Sum(s) => {
+            let own = match &s.add {
+                Combine::Op(_) => None,
+                Combine::Apply(f) => program.impls.iter().position(|i| i.methods.contains(f)),
+            };
+            own.map(|n| ImplId(n as u32)).into_iter().chain(monoids(program, &s.body)).collect()
+        }
+    }
 }
 
 /// How many sums a value has.

@@ -21,6 +21,7 @@ pub(crate) fn declare(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         params: head.params,
         requires: head.clauses.requires,
         produces: head.clauses.produces,
+        algebras: vec![],
         scratch: head.clauses.scratch,
         body: vec![],
         vars: body.vars,

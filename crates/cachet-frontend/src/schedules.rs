@@ -255,12 +255,12 @@ impl Expansion {
             }
             StepKind::Order(loops) => StepForm::Order(self.loops(world, loops)?),
             StepKind::GridOver(loops) => StepForm::GridOver(self.loops(world, loops)?),
+            StepKind::Reduce { index, parts } => self.reduce(world, index, parts, s.span)?,
             StepKind::Pack { .. }
             | StepKind::PackLanes { .. }
             | StepKind::Keep { .. }
             | StepKind::Registers { .. }
             | StepKind::Compute { .. }
-            | StepKind::Reduce { .. }
             | StepKind::Parts(_)
             | StepKind::Element(_) => {
                 return Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", built_in(&s.kind)))));
@@ -277,6 +277,30 @@ impl Expansion {
 
     fn loops(&mut self, world: &mut World<'_>, loops: &[ast::LoopRef]) -> Done<Vec<StepArg>> {
         loops.iter().map(|l| self.loop_arg(world, l)).collect()
+    }
+
+    /// One operation, and the terms that it joins in order.
+    fn reduce(
+        &mut self,
+        world: &mut World<'_>,
+        index: &ast::LoopRef,
+        parts: &[ast::ReducePart],
+        span: Span,
+    ) -> Done<StepForm> {
+        let of = self.loop_arg(world, index)?;
+        let [part] = parts else {
+            return Err(world.report(Diagnostic::not_built(span, "`reduce .. by` with several parts, a law of blocks")));
+        };
+        match part.shape.kind {
+            ast::ShapeKind::Order => Ok(StepForm::Reduce { of, op: part.name.name.clone(), at: part.name.span }),
+            ast::ShapeKind::Halving
+            | ast::ShapeKind::Lanes(_)
+            | ast::ShapeKind::Chunks(_)
+            | ast::ShapeKind::Partials(_) => {
+                let what = "`reduce .. by` in another shape than `order`";
+                Err(world.report(Diagnostic::not_built(part.shape.span, what)))
+            }
+        }
     }
 
     fn split_index(&mut self, world: &mut World<'_>, i: &ast::SplitIndex) -> Done<SplitIndex> {

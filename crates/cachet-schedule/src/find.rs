@@ -127,6 +127,7 @@ impl Search<'_> {
             | MoveKind::SelfStore(..)
             | MoveKind::Unroll(_)
             | MoveKind::Unfold(..)
+            | MoveKind::Regroup { .. }
             | MoveKind::Case { .. }
             | MoveKind::Given(_) => None,
         })

@@ -44,6 +44,10 @@ pub fn apply(
         StepForm::Split(indices) => steps::split::apply(fun, call, indices, splits),
         StepForm::Order(args) => steps::order::apply(fun, call, &splits.resolve(args, call)?),
         StepForm::GridOver(args) => steps::grid::apply(fun, call, &splits.resolve(args, call)?),
+        StepForm::Reduce { of, op, at } => {
+            let of = splits.resolve(std::slice::from_ref(of), call)?;
+            steps::reduce::apply(program, fun, call, &of, (op, *at))
+        }
         StepForm::Call(args) => written(program, fun, call, &splits.resolve(args, call)?, steps),
     }
 }

@@ -25,6 +25,7 @@ pub fn require(after: &mut Fun, recipe: &[Move], before: &Fun, site: &Site) {
             | MoveKind::SelfStore(..)
             | MoveKind::Unroll(_)
             | MoveKind::Unfold(..)
+            | MoveKind::Regroup { .. }
             | MoveKind::Case { .. }
             | MoveKind::Given(_) => None,
         };

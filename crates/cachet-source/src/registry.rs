@@ -83,6 +83,7 @@ registry! {
     STEP_ARGUMENT = "step-argument", "an argument of a step that does not fit";
     GRID = "grid", "iterations of a grid that may touch each other's data";
     RECIPE = "recipe", "a line of a recipe that does not fit the programs";
+    REGROUP = "regroup", "a sum whose terms may not be joined in other groups";
     RELATION = "relation", "a rewrite that was not shown to keep the result";
     // Tools.
     TOOL = "tool", "something outside the compiler is missing or failed";

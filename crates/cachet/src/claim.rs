@@ -1,6 +1,6 @@
 //! What was proved, in words: a claim as `scheduled` prints it, and the rules behind a step's conditions.
 
-use cachet_check::checked::{Claim, RelationKind};
+use cachet_check::checked::{Claim, ClaimedLaw, LawBasis, RelationKind};
 use cachet_check::condition::{Kind, Proved};
 
 /// The name of the prover in claims.
@@ -19,11 +19,22 @@ pub fn text(claim: &Claim) -> String {
     if !claim.requires.is_empty() {
         out.push_str(&format!("  requires {}\n", claim.requires.join(", ")));
     }
+    for law in &claim.laws {
+        out.push_str(&format!("  by {} of {}, {}\n", law.law, law.of, basis(law)));
+    }
     out.push_str("  trusted nothing\n");
     let s = |n: usize| if n == 1 { "" } else { "s" };
     let (steps, conditions) = (claim.steps, claim.conditions);
     out.push_str(&format!("  checked {steps} step{}, {conditions} condition{}, {PROVER}\n", s(steps), s(conditions)));
     out
+}
+
+/// Why a law may be used.
+fn basis(law: &ClaimedLaw) -> String {
+    match &law.basis {
+        LawBasis::Proved => "proved".into(),
+        LawBasis::Wanted(interface) => format!("wanted by {interface}"),
+    }
 }
 
 /// The rule that asks for conditions of a kind: `WF` for the program by itself, the others for its relation to the
@@ -45,6 +56,7 @@ pub fn rule(kind: Kind) -> &'static str {
         Kind::Count | Kind::Start | Kind::Branch | Kind::Words => "LOCKSTEP",
         Kind::Cell => "CELL",
         Kind::Order | Kind::Map => "REORDER",
+        Kind::Law => "REGROUP",
         Kind::Split | Kind::Multiple => "SPLIT",
         Kind::Given => "CASE",
         Kind::Assertion => "PROOF",
@@ -71,6 +83,7 @@ pub fn says(kind: Kind) -> &'static str {
         Kind::Cell => "a sum does not read its own cell",
         Kind::Order => "iterations that change places touch different cells",
         Kind::Map => "two nests have the same iterations",
+        Kind::Law => "a law holds of the words themselves",
         Kind::Split => "blocks run through a range once and ascending",
         Kind::Multiple => "a length is a multiple of a block's",
         Kind::Given => "what the recipe gives holds",

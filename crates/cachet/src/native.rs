@@ -36,8 +36,13 @@ impl Native {
 
 /// Compiles functions at implementations into this process.
 pub fn compile(outcome: &Outcome, funs: &[(FunId, Vec<Binding>)], llvm: &Llvm) -> Result<Native, Problem> {
-    for (f, _) in funs {
+    for (f, types) in funs {
         accepted(outcome, *f)?;
+        if !outcome.checked.may_bind(*f, types) {
+            let name = &outcome.checked.program().funs[f.index()].name;
+            let text = format!("`{name}` regroups a sum by laws that an implementation asked for here does not have");
+            return Err(Problem::User(text));
+        }
     }
     let host = llvm.host().map_err(Problem::Tool)?;
     let text = cachet_codegen::emit(outcome.checked.program(), funs, &options(&host)).map_err(refused)?;

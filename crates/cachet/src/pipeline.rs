@@ -281,9 +281,11 @@ impl<'a> Work<'a> {
     fn schedule(&mut self, script: &Script) {
         if !self.checker.start(script.fun, script.of, &script.types) {
             // That what it is made from was refused has been reported already.
-            if let (true, Err(f)) = (self.checker.accepts(script.of), self.checker.bindable(script.fun, &script.types))
-            {
-                self.refuse(script, f.diagnostic);
+            if self.checker.accepts(script.of) {
+                let laws = self.checker.has_laws(script.of, &script.types, script.span);
+                if let Err(f) = self.checker.bindable(script.fun, &script.types).and(laws) {
+                    self.refuse(script, f.diagnostic);
+                }
             }
             return;
         }

@@ -19,6 +19,7 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
         Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order | Kind::Split | Kind::Map => {
             different(program, before, after, failure.diagnostic, sizes)
         }
+        Kind::Law => regrouped(program, before, after, failure.diagnostic, sizes),
         Kind::Bounds
         | Kind::Initialised
         | Kind::Written
@@ -49,7 +50,7 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
         | Kind::Windows
         | Kind::Window => alone(program, fun, failure, &sizes),
         // That parts of one array overlap is plain from the call; sizes that do not fit are the caller's to show.
-        Kind::Apart | Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Assertion => {
+        Kind::Law | Kind::Apart | Kind::Overflow | Kind::Extent | Kind::Fits | Kind::Requirement | Kind::Assertion => {
             failure.diagnostic
         }
         Kind::Count
@@ -88,6 +89,22 @@ fn different(program: &Program, before: &Fun, after: &Fun, d: Diagnostic, sizes:
         Some(lines) => other_words(d, &lines),
         None => with(d, None),
     }
+}
+
+/// A sum in another grouping, where a law is missing: its bits differ, or the report stands as it is.
+fn regrouped(program: &Program, before: &Fun, after: &Fun, d: Diagnostic, sizes: Vec<i64>) -> Diagnostic {
+    // One range at a time: that of the sum is enough.
+    let one = |n: usize| sizes.iter().enumerate().map(|(m, size)| if m == n { *size } else { 1 }).collect();
+    let starts: Vec<Vec<i64>> = (0..sizes.len()).rev().map(one).chain([sizes.clone()]).collect();
+    for start in starts {
+        match replay::find_difference(program, before, after, &start) {
+            Some((at, difference)) if at == start && numbers::differ(program, before, after, &at) == Some(true) => {
+                return with(d, Some(difference_lines(after, &at, &difference)));
+            }
+            Some(_) | None => {}
+        }
+    }
+    d
 }
 
 /// How many sizes are tried for bits that differ.

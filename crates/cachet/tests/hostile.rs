@@ -12,6 +12,8 @@ mod functions;
 mod lie;
 #[path = "hostile/proposals.rs"]
 mod proposals;
+#[path = "hostile/regroup.rs"]
+mod regroup;
 #[path = "hostile/relations.rs"]
 mod relations;
 #[path = "hostile/requirements.rs"]

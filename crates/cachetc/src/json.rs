@@ -2,7 +2,7 @@
 
 use crate::render;
 use cachet::pipeline::Outcome;
-use cachet_check::checked::{Claim, RelationKind};
+use cachet_check::checked::{Claim, LawBasis, RelationKind};
 use cachet_source::{Diagnostic, Sources, Span, codes};
 use serde_json::{Value, json};
 
@@ -74,10 +74,22 @@ pub fn claim(claim: &Claim) -> Value {
             json!({ "relation": relation, "of": l.to })
         })
         .collect();
+    let laws: Vec<Value> = claim
+        .laws
+        .iter()
+        .map(|l| {
+            let (basis, by) = match &l.basis {
+                LawBasis::Proved => ("proved", None),
+                LawBasis::Wanted(interface) => ("wanted", Some(interface)),
+            };
+            json!({ "law": l.law, "of": l.of, "basis": basis, "interface": by })
+        })
+        .collect();
     json!({
         "name": claim.name,
         "links": links,
         "arithmetic": claim.arithmetic,
+        "by": laws,
         "trusted": [],
         "steps": claim.steps,
         "conditions": claim.conditions,

@@ -120,3 +120,29 @@ fn steps_and_pages_have_the_keys_of_the_page() {
     assert_eq!(keys(&pages[0]), ["code", "sections", "title"].map(String::from).into());
     assert_eq!(keys(&pages[0]["sections"][0]), ["heading", "program", "text"].map(String::from).into());
 }
+
+/// A claim's keys, and the laws of one that rests on some.
+#[test]
+fn claims_have_the_keys_of_the_page_and_list_their_laws() {
+    let file = "tests/suite/schedules/regrouped_own.cachet";
+    let all: Value = serde_json::from_str(&text(&cachetc(&["scheduled", "--json", file]).stdout)).expect("JSON");
+    let wanted = table("A claim", "key");
+    let mut bases = BTreeSet::new();
+    for item in all["items"].as_array().expect("items").iter().filter(|i| i["claim"].is_object()) {
+        let claim = &item["claim"];
+        assert_eq!(keys(claim), wanted);
+        let laws = claim["by"].as_array().expect("laws");
+        assert_eq!(laws.len(), 2, "{claim}");
+        for law in laws {
+            assert_eq!(keys(law), ["basis", "interface", "law", "of"].map(String::from).into());
+            let basis = law["basis"].as_str().expect("a basis");
+            assert_eq!(law["interface"].is_null(), basis == "proved", "{law}");
+            bases.insert(format!("{} {basis}", law["of"].as_str().expect("whose")));
+        }
+    }
+    // A generic schedule rests on what its interface wants; once it is bound, on what was proved.
+    assert_eq!(
+        bases,
+        ["Composition u32 proved", "J wanted", "Leader i32 proved", "Total u32 proved"].map(String::from).into()
+    );
+}

@@ -72,7 +72,7 @@ impl Relation<'_> {
     }
 
     /// The conditions: nothing but the running total reads the cell.
-    fn own_cell_unread(
+    pub(super) fn own_cell_unread(
         &mut self,
         cx: &crate::context::Context,
         to: &Access,

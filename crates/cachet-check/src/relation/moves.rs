@@ -169,7 +169,7 @@ impl Relation<'_> {
     }
 
     /// Fresh ids for what a word binds: copies of it may not share binders.
-    fn refreshed(&mut self, word: &Word) -> Word {
+    pub(super) fn refreshed(&mut self, word: &Word) -> Word {
         let carrier = vec![Stmt { kind: StmtKind::Print(word.clone()), span: Default::default() }];
         match refresh(&mut self.fun, &carrier).pop().map(|s| s.kind) {
             Some(StmtKind::Print(w)) => w,

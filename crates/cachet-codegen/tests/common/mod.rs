@@ -64,6 +64,7 @@ impl Build {
             params: vec![],
             requires: vec![],
             produces: vec![],
+            algebras: vec![],
             scratch: vec![],
             body: vec![],
             vars: vec![],

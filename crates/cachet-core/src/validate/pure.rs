@@ -12,6 +12,7 @@ pub(super) fn pure(program: &Program, pure: &Pure) -> Vec<Fault> {
         params: vec![],
         requires: vec![],
         produces: vec![],
+        algebras: vec![],
         scratch: vec![],
         body: vec![],
         vars: vec![],

@@ -4,7 +4,9 @@ use super::{Places, pattern::Reader};
 use crate::elaborate::{Done, World};
 use crate::scope;
 use cachet_core::ir::At;
-use cachet_core::pattern::{self as core, LoopRef, MapVar, MoveKind, ParamKind, Params, PatGuard, PatIx, Side};
+use cachet_core::pattern::{
+    self as core, LoopRef, MapVar, MoveKind, ParamKind, Params, PatGuard, PatIx, Regrouping, Side,
+};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{self, Expr, ExprKind};
 use std::collections::BTreeSet;
@@ -45,6 +47,7 @@ fn line(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
         ast::MoveKind::SelfStore(r) => MoveKind::SelfStore(side(r.side), r.name.name.clone()),
         ast::MoveKind::Unroll(r) => MoveKind::Unroll(loop_ref(r)),
         ast::MoveKind::Unfold(r) => MoveKind::Unfold(side(r.side), r.name.name.clone()),
+        ast::MoveKind::Regroup { index, form, law } => regroup(world, m, index, form, law)?,
         ast::MoveKind::Case { condition, then, els } => {
             let guard = guard_of(world, condition)?;
             MoveKind::Case { guard, then: lines_of(world, then)?, els: lines_of(world, els)? }
@@ -55,6 +58,33 @@ fn line(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
         }
     };
     Ok(core::Move { kind, span: At(m.span) })
+}
+
+/// One operation, and the terms that it joins in order.
+fn regroup(
+    world: &mut World<'_>,
+    m: &ast::Move,
+    index: &ast::SideRef,
+    form: &[(Option<ast::Ident>, ast::Shape)],
+    law: &ast::Ident,
+) -> Done<MoveKind> {
+    let [(Some(op), ast::Shape { kind: ast::ShapeKind::Order, .. })] = form else {
+        let what = "`regroup` in another form than one operation in order, `(add: order)`";
+        return Err(world.report(Diagnostic::not_built(m.span, what)));
+    };
+    let by = match law.name.as_str() {
+        "associative" => Regrouping::Associative,
+        "idempotent" => Regrouping::Idempotent,
+        "block" => return Err(world.report(Diagnostic::not_built(law.span, "laws of whole blocks"))),
+        _ => {
+            let known = ["associative", "idempotent"];
+            let d = scope::unknown(law, "law that regroups", known.into_iter());
+            return Err(world.report(d.note(
+                "by `associative` the terms start from the operation's identity, by `idempotent` from the sum's start",
+            )));
+        }
+    };
+    Ok(MoveKind::Regroup { of: loop_ref(index), op: op.name.clone(), by })
 }
 
 fn lines_of(world: &mut World<'_>, relate: &[ast::Move]) -> Done<Vec<core::Move>> {
@@ -137,6 +167,7 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         MoveKind::Split { of, by, outer, ragged } => MoveKind::Split { of: mark(of), by, outer, ragged },
         MoveKind::First(l) => MoveKind::First(mark(l)),
         MoveKind::Unroll(l) => MoveKind::Unroll(mark(l)),
+        MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: mark(of), op, by },
         MoveKind::Case { guard, then, els } => {
             MoveKind::Case { guard, then: marked(then, ranks), els: marked(els, ranks) }
         }
@@ -160,6 +191,7 @@ pub(super) fn check_names(
             ast::MoveKind::Interchange(l)
             | ast::MoveKind::Distribute { index: l, .. }
             | ast::MoveKind::Split { index: l, .. }
+            | ast::MoveKind::Regroup { index: l, .. }
             | ast::MoveKind::Unroll(l) => (None, vec![l]),
             ast::MoveKind::SelfStore(b) => (Some(&b.name), vec![]),
             ast::MoveKind::Fuse(a, b) => (None, vec![a, b]),

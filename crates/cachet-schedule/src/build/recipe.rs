@@ -71,6 +71,7 @@ impl Words<'_> {
             MoveKind::SelfStore(side, b) => MoveKind::SelfStore(*side, self.buffer(b)),
             MoveKind::Unroll(l) => MoveKind::Unroll(self.loop_ref(l)),
             MoveKind::Unfold(side, name) => MoveKind::Unfold(*side, name.clone()),
+            MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: self.loop_ref(of), op: op.clone(), by: *by },
             MoveKind::Case { guard, then, els } => MoveKind::Case {
                 guard: PatGuard::Known(self.guard(guard)?),
                 then: self.lines(then)?,

@@ -33,6 +33,7 @@ pub fn fun(sizes: &[&str], buffers: &[(&str, &[&str])]) -> Fun {
         params: vec![],
         requires: vec![],
         produces: vec![],
+        algebras: vec![],
         scratch: vec![],
         body: vec![],
         vars: vec![],

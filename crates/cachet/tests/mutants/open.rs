@@ -144,6 +144,7 @@ fn move_of(line: &Move) -> Move {
         }
         MoveKind::First(l) => MoveKind::First(of(l)),
         MoveKind::Unroll(l) => MoveKind::Unroll(of(l)),
+        MoveKind::Regroup { of: l, op, by } => MoveKind::Regroup { of: of(l), op: op.clone(), by: *by },
         MoveKind::Reorder { .. }
         | MoveKind::SelfStore(..)
         | MoveKind::Unfold(..)

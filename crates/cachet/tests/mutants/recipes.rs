@@ -1,7 +1,7 @@
 //! Mutants of recipes. The program stays as it was, so that an accepted one is right whatever its recipe says.
 
 use cachet_core::ir::{Guard, Ix};
-use cachet_core::pattern::{LoopRef, MapVar, Move, MoveKind, PatGuard, PatIx, Side};
+use cachet_core::pattern::{LoopRef, MapVar, Move, MoveKind, PatGuard, PatIx, Regrouping, Side};
 
 /// Every recipe that differs by one change.
 pub fn of(recipe: &[Move]) -> Vec<(String, Vec<Move>)> {
@@ -69,6 +69,15 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
         }
         MoveKind::First(l) => refs(l).into_iter().map(|(w, l)| (w, MoveKind::First(l))).collect(),
         MoveKind::Unroll(l) => refs(l).into_iter().map(|(w, l)| (w, MoveKind::Unroll(l))).collect(),
+        MoveKind::Regroup { of, op, by } => {
+            let other = match by {
+                Regrouping::Associative => Regrouping::Idempotent,
+                Regrouping::Idempotent => Regrouping::Associative,
+            };
+            let made = |of: LoopRef, by| MoveKind::Regroup { of, op: op.clone(), by };
+            let others = refs(of).into_iter().map(|(w, of)| (w, made(of, *by)));
+            others.chain([("by the other law".into(), made(of.clone(), other))]).collect()
+        }
         MoveKind::Reorder { by, back } => {
             let made = |by: &Map, back: &Map| MoveKind::Reorder { by: by.clone(), back: back.clone() };
             let mut all = vec![("maps exchanged".to_string(), made(back, by))];
