@@ -5,9 +5,11 @@
 //! a negative length, the whole axis. The guess is not believed: the checker proves that each
 //! iteration stays inside its windows and that the windows are apart.
 
-use crate::ir::{Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window};
+use crate::ir::{
+    Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window, Word,
+};
 use crate::linear::{Linear, difference, multiple, sum};
-use crate::rewrite::{Live, Visit, visit_block, visit_stmt};
+use crate::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows of a grid's body, in the order in which its buffers are first written. Buffers made inside have none.
@@ -35,7 +37,7 @@ type Span = (Ix, Ix);
 
 struct Stores<'a> {
     buffers: &'a [BufferInfo],
-    /// Loops inside the grid.
+    /// Loops and sums inside the grid.
     inner: BTreeMap<Var, Domain>,
     own: BTreeSet<Buffer>,
     boxes: Vec<(Buffer, Vec<Span>)>,
@@ -65,6 +67,13 @@ impl Visit for Stores<'_> {
         visit_stmt(self, stmt);
     }
 
+    fn word(&mut self, word: &Word) {
+        if let Word::Fold(f) = word {
+            self.inner.insert(f.var, f.domain.clone());
+        }
+        visit_word(self, word);
+    }
+
     fn store(&mut self, access: &Access) {
         let spans = self.spans(access);
         self.reach(access.buffer, spans);
@@ -81,11 +90,12 @@ impl Stores<'_> {
     fn widen(&mut self, axes: &[Var]) {
         for (buffer, spans) in std::mem::take(&mut self.reads) {
             let Some((_, known)) = self.boxes.iter_mut().find(|(b, _)| *b == buffer) else { continue };
-            for (k, s) in known.iter_mut().zip(spans) {
+            let extents = &self.buffers[buffer.index()].extents;
+            for ((k, s), extent) in known.iter_mut().zip(spans).zip(extents) {
                 let mut live = Live::of_ix(&k.0).vars;
                 live.extend(Live::of_ix(&k.1).vars);
                 if !axes.iter().any(|v| live.contains(v)) {
-                    *k = hull(k, &s);
+                    *k = hull(k, &s, extent);
                 }
             }
         }
@@ -124,8 +134,9 @@ impl Stores<'_> {
         match self.boxes.iter_mut().find(|(b, _)| *b == buffer) {
             None => self.boxes.push((buffer, spans)),
             Some((_, known)) => {
-                for (k, s) in known.iter_mut().zip(spans) {
-                    *k = hull(k, &s);
+                let extents = &self.buffers[buffer.index()].extents;
+                for ((k, s), extent) in known.iter_mut().zip(spans).zip(extents) {
+                    *k = hull(k, &s, extent);
                 }
             }
         }
@@ -251,9 +262,13 @@ impl Stores<'_> {
     }
 }
 
-/// The smallest interval that holds two.
-fn hull(a: &Span, b: &Span) -> Span {
-    let (lo, hi) = (smaller(&a.0, &b.0, true), smaller(&a.1, &b.1, false));
+/// The smallest interval that holds two. What is accessed lies between 0 and the extent of its axis, so an interval that
+/// starts or ends there cannot grow.
+fn hull(a: &Span, b: &Span, extent: &Ix) -> Span {
+    let zero = [&a.0, &b.0].into_iter().find(|i| **i == Ix::Lit(0));
+    let whole = [&a.1, &b.1].into_iter().find(|i| difference(i, extent) == Ix::Lit(0));
+    let lo = zero.cloned().unwrap_or_else(|| smaller(&a.0, &b.0, true));
+    let hi = whole.cloned().unwrap_or_else(|| smaller(&a.1, &b.1, false));
     (lo, hi)
 }
 

@@ -9,7 +9,7 @@ mod numbers;
 use cachet_check::condition::{Failure, Kind};
 use cachet_core::ir::{Fun, Program};
 use cachet_oracle::replay;
-use cachet_oracle::symbolic::Difference;
+use cachet_oracle::symbolic::{Difference, Fault};
 use cachet_source::{Counterexample, Diagnostic, Kind as Severity, Replay};
 
 /// A step that was refused: both programs.
@@ -65,8 +65,14 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
     }
 }
 
+/// What the program does there, if it is what was to be proved impossible: a program may have several faults.
 fn alone(program: &Program, fun: &Fun, failure: Failure, sizes: &[i64]) -> Diagnostic {
-    let seen = replay::find_fault(program, fun, sizes);
+    let at_a_label = |fault: &Fault| failure.diagnostic.labels.iter().any(|l| l.span == fault.span.0);
+    let seen = replay::find_fault(program, fun, sizes, |fault| {
+        let of_an_access = matches!(failure.kind, Kind::Bounds | Kind::Initialised | Kind::Window);
+        let of_the_end = failure.kind == Kind::Written;
+        (!of_an_access || at_a_label(fault)) && (!of_the_end || fault.span == fun.span)
+    });
     with(failure.diagnostic, seen.map(|(at, fault)| vec![format!("{}{}", at_sizes(fun, &at), fault.text)]))
 }
 
