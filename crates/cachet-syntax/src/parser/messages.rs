@@ -8,6 +8,8 @@ use cachet_source::{Diagnostic, Span, codes};
 
 /// What a step takes.
 pub(crate) const STEP_ARGUMENT: &str = "an argument of the step or the end of the line";
+/// What follows the start of a range.
+pub(crate) const RANGE_END: &str = "`..` and the end of the range";
 /// What ends a parameter.
 pub(crate) const PARAMETER_END: &str = "`)` after the parameter's type";
 
@@ -281,6 +283,11 @@ impl Parser<'_> {
             ("`=`", Plus | Minus | Star | Slash) if self.nth(1) == Eq && self.nth_touches(1) => {
                 format!("there is no `{text}=`: an equation gives the whole element, as in `c[i, j] = sum k. e`")
             }
+            (RANGE_END, Keyword) if text == "do" => self.whole_range(),
+            ("`do`", Keyword | Name) if matches!(text, "step" | "by") => {
+                "loops go up by one: count the steps, as in `for p in 0 .. N / 2 do`, or run over `blocks (0 .. N) 2`"
+                    .to_owned()
+            }
             ("`=`", LBracket) => "subscripts are separated by commas: `c[i, j]`".to_owned(),
             ("`[` and the indices", LParen) => "an element is named with brackets: `c[i, j]`".to_owned(),
             ("a parameter, or `->` and the outputs", Eq) => {
@@ -302,6 +309,16 @@ impl Parser<'_> {
             _ => return None,
         };
         Some(help)
+    }
+
+    /// A loop over something that is no range.
+    fn whole_range(&self) -> String {
+        let before = self.pos.checked_sub(1).and_then(|i| self.tokens.get(i));
+        match before.filter(|t| t.kind == SyntaxKind::Name).map(|t| self.text_of(t)) {
+            Some(name) if self.mode.holes => format!("what is found has a `$`: `for i in ${name} do`"),
+            Some(name) => format!("a range is written `0 .. {name}`"),
+            None => "a range is written `0 .. N`".to_owned(),
+        }
     }
 
     /// The entry's first word, if it is nearly one that starts entries.
