@@ -395,10 +395,13 @@ impl Checker {
         let rewrite = fewer.as_ref().unwrap_or(rewrite);
         validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
             let first = faults.first().map_or("", |f| &f.text);
-            let message =
-                format!("relation {}: the program that the step makes is not well formed: {first}", asked.name);
+            let message = format!("`{}` makes a program that is not well formed: {first}", asked.step);
             let mut d = Diagnostic::error(codes::RECIPE, asked.span, message);
-            d.notes.extend(faults.iter().skip(1).take(2).map(|f| f.text.clone()));
+            let mut others: Vec<String> = faults.iter().map(|f| f.text.clone()).filter(|t| t != first).collect();
+            others.dedup();
+            others.truncate(2);
+            d.notes.extend(others);
+            let d = d.note(format!("relation {} was not established", asked.name));
             misfit(Kind::Words, d)
         })?;
         supported(&rewrite.after)?;
@@ -412,6 +415,8 @@ impl Checker {
         let of_program = conditions.len();
         discharge(proofs, &conditions).map_err(|mut f| {
             let note = format!("in the program that `{}` makes ({})", asked.step, asked.name);
+            // A place in a step of another file is none that its user wrote.
+            f.diagnostic.keep_places(|s| s.file == asked.span.file || s.file == before.span.0.file);
             f.diagnostic = f.diagnostic.note(note).also(asked.span, format!("`{}` is asked for here", asked.step));
             f
         })?;

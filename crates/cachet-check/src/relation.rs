@@ -127,7 +127,17 @@ fn relate<'a>(
     let mut relation = Relation { program, asked, fun, context, conditions, needs, laws, try_at: None, trace, cases };
     let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
     relation.note(|| Point::Start, &s, &t);
-    relation.lines(s, t, &rewrite.recipe)?;
+    let advice = "without `relate` both programs have to agree line by line: its lines bring them there";
+    relation.lines(s, t, &rewrite.recipe).map_err(|mut f| {
+        if rewrite.recipe.is_empty() {
+            f.diagnostic = f.diagnostic.clone().help(advice);
+        }
+        f
+    })?;
+    if rewrite.recipe.is_empty() {
+        let counts = relation.conditions.iter_mut().filter(|c| c.kind == Kind::Count);
+        counts.for_each(|c| c.helps.push(advice.into()));
+    }
     Ok(relation)
 }
 

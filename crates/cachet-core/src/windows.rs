@@ -106,11 +106,12 @@ impl Stores<'_> {
     fn widen(&mut self, axes: &[Var]) {
         for (buffer, spans) in std::mem::take(&mut self.reads) {
             let Some((_, known)) = self.boxes.iter_mut().find(|(b, _)| *b == buffer) else { continue };
-            for (k, s) in known.iter_mut().zip(spans) {
+            let extents = &self.buffers[buffer.index()].extents;
+            for ((k, s), extent) in known.iter_mut().zip(spans).zip(extents) {
                 let mut live = Live::of_ix(&k.0).vars;
                 live.extend(Live::of_ix(&k.1).vars);
                 if !axes.iter().any(|v| live.contains(v)) {
-                    *k = hull(k, &s);
+                    *k = hull(k, &s, extent);
                 }
             }
         }
@@ -149,8 +150,9 @@ impl Stores<'_> {
         match self.boxes.iter_mut().find(|(b, _)| *b == buffer) {
             None => self.boxes.push((buffer, spans)),
             Some((_, known)) => {
-                for (k, s) in known.iter_mut().zip(spans) {
-                    *k = hull(k, &s);
+                let extents = &self.buffers[buffer.index()].extents;
+                for ((k, s), extent) in known.iter_mut().zip(spans).zip(extents) {
+                    *k = hull(k, &s, extent);
                 }
             }
         }
@@ -276,9 +278,13 @@ impl Stores<'_> {
     }
 }
 
-/// The smallest interval that holds two.
-fn hull(a: &Span, b: &Span) -> Span {
-    let (lo, hi) = (smaller(&a.0, &b.0, true), smaller(&a.1, &b.1, false));
+/// The smallest interval that holds two. What is accessed lies between 0 and the extent of its axis, so an interval that
+/// starts or ends there cannot grow.
+fn hull(a: &Span, b: &Span, extent: &Ix) -> Span {
+    let zero = [&a.0, &b.0].into_iter().find(|i| **i == Ix::Lit(0));
+    let whole = [&a.1, &b.1].into_iter().find(|i| difference(i, extent) == Ix::Lit(0));
+    let lo = zero.cloned().unwrap_or_else(|| smaller(&a.0, &b.0, true));
+    let hi = whole.cloned().unwrap_or_else(|| smaller(&a.1, &b.1, false));
     (lo, hi)
 }
 

@@ -230,20 +230,18 @@ fn implementation(world: &mut World<'_>, r: ItemRef, i: &ast::Impl) -> Done<()> 
     };
     let value = world.word_type(&body, &ty)?;
     let wanted = world.module.program.interfaces[interface as usize].clone();
-    let methods = methods(world, r, i, interface, (&name, &value))?;
     for m in &i.members {
         match m {
             Member::Fn(f) if !wanted.methods.iter().any(|m| m.0 == f.name.name) => {
-                let d = scope::unknown(
-                    &f.name,
-                    &format!("operation of {}", wanted.name),
-                    wanted.methods.iter().map(|m| m.0.as_str()),
-                );
+                let known: Vec<&str> = wanted.methods.iter().map(|m| m.0.as_str()).collect();
+                let d = scope::unknown(&f.name, &format!("operation of {}", wanted.name), known.iter().copied());
+                let d = if d.helps.is_empty() { d.note(format!("its operations are {}", known.join(", "))) } else { d };
                 return Err(world.report(d));
             }
             Member::Fn(_) | Member::Const(_) | Member::Law(_) => {}
         }
     }
+    let methods = methods(world, r, i, interface, (&name, &value))?;
     let laws = laws::stated(world, i, &wanted, &name)?;
     let id = ImplId(world.module.program.impls.len() as u32);
     world.module.program.impls.push(Impl { name: name.clone(), interface, value, methods, laws });

@@ -6,7 +6,7 @@ use cachet_core::instance::bind_ty;
 use cachet_core::ir::{At, Binding, Call, Fun, Ix, Role, StmtKind, Var, View};
 use cachet_core::rewrite::Subst;
 use cachet_source::{Diagnostic, Span, codes};
-use cachet_syntax::ast::{Expr, ExprKind, Ident, Index, Targ, TargItem, TypeArg};
+use cachet_syntax::ast::{Expr, ExprKind, Ident, Index, Item, Targ, TargItem, TypeArg, TypeKind};
 use std::collections::BTreeMap;
 
 impl World<'_> {
@@ -152,6 +152,48 @@ impl World<'_> {
             .collect()
     }
 
+    /// An implementation that there is not, with those that there are; silent where it was refused.
+    pub(crate) fn unknown_implementation(
+        &mut self,
+        unit: usize,
+        interface: Option<u32>,
+        name: &str,
+        span: Span,
+    ) -> Reported {
+        let first = |name: &str| name.split(' ').next().unwrap_or(name).to_string();
+        let refused = self.refused.iter().any(|r| match &self.loaded.units[r.unit].ast.items[r.item] {
+            Item::Impl(i) => {
+                matches!(&i.target.kind, TypeKind::Named { path, .. } if path.text() == first(name))
+            }
+            _ => false,
+        });
+        if refused {
+            return Reported;
+        }
+        let known = match interface {
+            Some(i) => self.implementations_of(unit, i),
+            None => self.implementations(unit),
+        };
+        let d = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("there is no implementation `{name}` here"));
+        let typed = known.iter().find(|k| k.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
+        let near = scope::nearest(name, known.iter().map(String::as_str)).or_else(|| {
+            let word = scope::nearest(name, known.iter().map(|k| k.split(' ').next().unwrap_or(k)))?;
+            known.iter().find(|k| first(k) == word).cloned()
+        });
+        let d = match (typed, near) {
+            (Some(typed), _) => d.help(format!("its name has a type as well: `{typed}`")),
+            (None, Some(near)) => d.help(format!("did you mean `{near}`?")),
+            (None, None) if known.is_empty() => d.help("the library's are imported with `import \"cachet:monoid\"`"),
+            (None, None) => {
+                let mut words: Vec<String> = known.iter().map(|k| first(k)).collect();
+                words.sort();
+                words.dedup();
+                d.note(format!("there are {}, each with its type: `{}`", words.join(", "), known[0]))
+            }
+        };
+        self.report(d)
+    }
+
     fn binding(&mut self, body: &Body, callee: &Fun, at: usize, value: &TypeArg) -> Done<Binding> {
         let param = &callee.type_params[at];
         let TypeArg::Type(ty) = value else {
@@ -167,15 +209,7 @@ impl World<'_> {
         }
         let name = self.impl_name(ty)?;
         let Some(id) = self.implementation(body.unit, &name) else {
-            let known = self.implementations_of(body.unit, param.interface);
-            let d =
-                Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
-            let d = match scope::nearest(&name, known.iter().map(String::as_str)) {
-                Some(near) => d.help(format!("did you mean `{near}`?")),
-                None if known.is_empty() => d.help("the library's are imported with `import \"cachet:monoid\"`"),
-                None => d.help(format!("there are {}", known.join(", "))),
-            };
-            return Err(self.report(d));
+            return Err(self.unknown_implementation(body.unit, Some(param.interface), &name, ty.span));
         };
         let has = self.module.program.impls[id.index()].interface;
         self.same_interface(has, param.interface, &name, ty.span)?;

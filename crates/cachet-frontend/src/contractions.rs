@@ -252,7 +252,8 @@ fn free_indices(world: &mut World<'_>, body: &mut Body, e: &ast::Equation) -> Do
                 codes::DUPLICATE_NAME,
                 name.span,
                 format!("`{}` is defined already, and is an index here", name.name),
-            );
+            )
+            .help("rename one: an index, a size and an array have names of their own");
             return Err(world.report(d));
         }
         let v = body.add_var(&name.name, VarKind::Index);

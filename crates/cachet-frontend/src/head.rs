@@ -142,7 +142,8 @@ impl World<'_> {
             ExprKind::Name(n) if body.find(&n.name).is_none() && self.scope.find(body.unit, &n.name).is_none() => {
                 let message =
                     format!("the size `{}` is nowhere the whole extent of an axis, so no call could find it", n.name);
-                Err(self.report(Diagnostic::error(codes::SIZE, n.span, message)))
+                let help = format!("give an axis the extent `{}`; what has to hold of it stands in `requires`", n.name);
+                Err(self.report(Diagnostic::error(codes::SIZE, n.span, message).help(help)))
             }
             ExprKind::Binary { lhs, rhs, .. } => {
                 self.bound_sizes(body, lhs)?;

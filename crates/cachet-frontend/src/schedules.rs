@@ -21,6 +21,9 @@ const MAX_STEPS: usize = 10_000;
 const LATER: &[&str] =
     &["tiles", "outer_products", "first_block", "last_block", "specialise", "unroll", "chunks", "partials"];
 
+/// The steps that need no import, of those that are built.
+const BUILT_IN: &[&str] = &["split", "order", "grid over"];
+
 /// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
 pub(crate) fn reserve(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     let mut chain = Vec::new();
@@ -119,6 +122,8 @@ fn bindings(world: &mut World<'_>, unit: usize, of: FunId, targs: &[ast::Targ], 
         };
         let Some(p) = params.iter().find(|p| p.name == name.name) else {
             let d = scope::unknown(name, "type parameter", params.iter().map(|p| p.name.as_str()));
+            let of = &world.module.program.funs[of.index()].name;
+            let d = if params.is_empty() { d.note(format!("`{of}` has none: its types are given")) } else { d };
             return Err(world.report(d));
         };
         let ast::TypeArg::Type(ty) = value else {
@@ -130,13 +135,7 @@ fn bindings(world: &mut World<'_>, unit: usize, of: FunId, targs: &[ast::Targ], 
         };
         let written = world.impl_name(ty)?;
         let Some(id) = world.implementation(unit, &written) else {
-            let known = world.implementations(unit);
-            let mut d =
-                Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{written}` here"));
-            if let Some(near) = scope::nearest(&written, known.iter().map(String::as_str)) {
-                d = d.help(format!("did you mean `{near}`?"));
-            }
-            return Err(world.report(d));
+            return Err(world.unknown_implementation(unit, Some(p.interface), &written, ty.span));
         };
         let imp = &world.module.program.impls[id.index()];
         if imp.interface != p.interface {
@@ -375,7 +374,10 @@ impl Expansion {
                 let known = self.known_steps(world);
                 let mut d = scope::unknown(name, "step", known.iter().map(String::as_str));
                 if d.helps.is_empty() {
-                    d = d.help("the library's steps come with `import \"cachet:steps\"`");
+                    d = match known.iter().any(|k| k == "hoist") {
+                        true => d.note(format!("the steps here are {}, {}", BUILT_IN.join(", "), known.join(", "))),
+                        false => d.help("the library's steps come with `import \"cachet:steps\"`"),
+                    };
                 }
                 Err(world.report(d))
             }

@@ -387,9 +387,14 @@ impl World<'_> {
             return crate::elaborate::Reported;
         }
         let d = scope::unknown(name, what, body.names.iter().map(|(n, _)| n.as_str()));
-        self.report(d)
+        let unbound = body.values.is_some() && what == INDEX && d.helps.is_empty();
+        let help = format!("an index that is not on the left of its equation belongs to a sum: `sum {}. e`", name.name);
+        self.report(if unbound { d.help(help) } else { d })
     }
 }
+
+/// What is looked for in a subscript, bound or guard.
+pub(crate) const INDEX: &str = "index or size";
 
 /// The name that a statement introduces.
 fn introduced(s: &ast::Stmt) -> Option<&Ident> {

@@ -7,9 +7,9 @@ use crate::elaborate::{Done, World};
 use crate::scope::{self, ItemRef};
 use cachet_core::ir::At;
 use cachet_core::pattern::{self as core, Param, ParamKind, Params, Pat, PatIx, PatWord, StepDef};
-use cachet_source::{Diagnostic, codes};
+use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Item, StepParam};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Turns a `step fn` into a pattern.
 pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -48,8 +48,8 @@ fn check_names(world: &mut World<'_>, s: &ast::StepFn, places: &Places) -> Done<
             return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, p.span, message)));
         }
     }
-    if let Some(hole) = places.put.difference(&places.held).next() {
-        let at = ast::Ident { name: hole.clone(), span: s.name.span };
+    if let Some((hole, span)) = places.put.iter().find(|(hole, _)| !places.held.contains(*hole)) {
+        let at = ast::Ident { name: hole.clone(), span: span.unwrap_or(s.name.span) };
         let d = scope::unknown(&at, "hole", places.held.iter().map(String::as_str));
         return Err(world.report(d.note("a hole of `to` stands for what `from` found in its place")));
     }
@@ -69,8 +69,10 @@ fn names(p: &StepParam) -> Vec<&ast::Ident> {
 struct Places {
     /// Holes of `from`.
     held: BTreeSet<String>,
-    /// Holes of `to`.
-    put: BTreeSet<String>,
+    /// Holes of `to`, and the statement where each stands first.
+    put: BTreeMap<String, Option<Span>>,
+    /// The statement that is looked at.
+    here: Option<Span>,
     /// Arrays that are named.
     buffers: BTreeSet<String>,
     /// Whether `from` is looked at.
@@ -81,6 +83,21 @@ struct Places {
     made: BTreeSet<String>,
     /// Names that stand in an index.
     indices: BTreeSet<String>,
+}
+
+/// Where a statement of a pattern is written.
+fn place(p: &Pat) -> Option<Span> {
+    match p {
+        Pat::Hole(..) => None,
+        Pat::For { span, .. }
+        | Pat::ForAll { span, .. }
+        | Pat::Grid { span, .. }
+        | Pat::If { span, .. }
+        | Pat::Let { span, .. }
+        | Pat::Var { span, .. }
+        | Pat::Assign { span, .. }
+        | Pat::Store { span, .. } => Some(span.0),
+    }
 }
 
 impl Places {
@@ -111,7 +128,10 @@ impl Places {
         if name.starts_with('$') {
             match self.found {
                 true => self.held.insert(name.to_string()),
-                false => self.put.insert(name.to_string()),
+                false => {
+                    let here = self.here;
+                    self.put.entry(name.to_string()).or_insert(here).is_none()
+                }
             };
         }
     }
@@ -125,6 +145,7 @@ impl Places {
     fn walk(&mut self, pats: &[Pat], matched: bool) {
         self.found = matched;
         for p in pats {
+            self.here = place(p).or(self.here);
             match p {
                 Pat::Hole(name, substs) => {
                     self.hole(name);

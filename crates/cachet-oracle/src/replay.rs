@@ -23,12 +23,18 @@ pub fn find_difference(program: &Program, s: &Fun, t: &Fun, start: &[i64]) -> Op
     })
 }
 
-/// The first sizes at which a function does something that it must not, starting with the given ones.
-pub fn find_fault(program: &Program, fun: &Fun, start: &[i64]) -> Option<(Vec<i64>, Fault)> {
+/// The first sizes at which a function does something that it must not and that is wanted, starting with the given ones.
+pub fn find_fault(
+    program: &Program,
+    fun: &Fun,
+    start: &[i64],
+    wanted: impl Fn(&Fault) -> bool,
+) -> Option<(Vec<i64>, Fault)> {
     let mut budget = MAX_SEARCH;
-    candidates(&[fun], fun.sizes.len(), start)
-        .into_iter()
-        .find_map(|sizes| run_within(program, fun, &sizes, &mut budget).map(|fault| (sizes, fault)))
+    candidates(&[fun], fun.sizes.len(), start).into_iter().find_map(|sizes| {
+        let fault = run_within(program, fun, &sizes, &mut budget).filter(&wanted)?;
+        Some((sizes, fault))
+    })
 }
 
 /// Sizes to try: the given ones, then small ones in order of their sum, then those around the functions' block sizes.

@@ -104,7 +104,7 @@ fn faults_name_the_access() {
         }
         other => panic!("{other:?}"),
     }
-    let (sizes, fault) = find_fault(&Program::default(), &f, &[]).unwrap();
+    let (sizes, fault) = find_fault(&Program::default(), &f, &[], |_| true).unwrap();
     assert_eq!((sizes, fault.text.contains("a[0, 0]")), (vec![1, 0, 1], true));
     assert!(run_one(&Program::default(), &matmul(), &[2, 2, 2]).is_none());
 

@@ -19,6 +19,7 @@ use cachet_core::ir::{
     At, Block, Device, Domain, Fun, Grid, Guard, Ix, Local, LocalInfo, Program, Stmt, StmtKind, Ty, Var, VarKind, Word,
 };
 use cachet_core::pattern::{Pat, PatDomain, PatGuard, PatIx, StepDef};
+use cachet_core::print::Names;
 use cachet_core::rewrite::{Live, Subst, Visit, refresh, visit_block, visit_word};
 use cachet_core::script::{Rewrite, StepCall};
 use cachet_source::Diagnostic;
@@ -377,7 +378,17 @@ impl Build<'_> {
             Some(Held::Stmts(_)) => "a statement",
             Some(Held::Name(_) | Held::Ty(_)) | None => "a part",
         };
-        format!("{held} (`{hole}`) depends")
+        let names = Names::of(self.program, self.fun);
+        let text = match self.capture.held.get(hole) {
+            Some(Held::Domain(d)) => Some(names.domain(d)),
+            Some(Held::Ix(i)) => Some(names.ix(i)),
+            Some(Held::Cell(a)) => Some(names.access(a)),
+            Some(Held::Domains(_) | Held::Word(..) | Held::Stmts(_) | Held::Name(_) | Held::Ty(_)) | None => None,
+        };
+        match text {
+            Some(text) => format!("{held} (`{hole}`, here `{text}`) depends"),
+            None => format!("{held} (`{hole}`) depends"),
+        }
     }
 
     /// Whether a loop that a hole mentions has become something that can stand in its place.

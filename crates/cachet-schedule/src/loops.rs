@@ -10,11 +10,95 @@ pub fn of(block: &[Stmt]) -> Vec<Var> {
     loops.0
 }
 
+/// The nests of a block, each from its outermost loop to its innermost, in words: `(zi, zj), (i, j, sum k)`.
+pub fn nests(fun: &Fun) -> String {
+    let mut nests = Nests { fun, outer: Vec::new(), found: Vec::new() };
+    visit_block(&mut nests, &fun.body);
+    nests.found.join(", ")
+}
+
+struct Nests<'a> {
+    fun: &'a Fun,
+    outer: Vec<String>,
+    found: Vec<String>,
+}
+
+impl Nests<'_> {
+    /// What stands inside some loops; where no other loop does, they are a nest.
+    fn enter(&mut self, loops: Vec<String>, inside: impl FnOnce(&mut Self)) {
+        let (depth, before) = (self.outer.len(), self.found.len());
+        self.outer.extend(loops);
+        inside(self);
+        if self.found.len() == before {
+            self.found.push(format!("({})", self.outer.join(", ")));
+        }
+        self.outer.truncate(depth);
+    }
+}
+
+impl Visit for Nests<'_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        let name = |v: &Var| self.fun.vars[v.index()].name.clone();
+        match &stmt.kind {
+            StmtKind::For { var, .. } => self.enter(vec![name(var)], |n| visit_stmt(n, stmt)),
+            StmtKind::Grid(g) => {
+                let axes = g.axes.iter().map(|(v, _)| format!("grid {}", name(v))).collect();
+                self.enter(axes, |n| visit_stmt(n, stmt));
+            }
+            StmtKind::If { .. }
+            | StmtKind::Let { .. }
+            | StmtKind::Var { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Alloc(_)
+            | StmtKind::Lease { .. }
+            | StmtKind::Call(_)
+            | StmtKind::Print(_) => visit_stmt(self, stmt),
+        }
+    }
+
+    fn word(&mut self, word: &Word) {
+        match word {
+            Word::Fold(f) => {
+                let name = format!("sum {}", self.fun.vars[f.var.index()].name);
+                self.enter(vec![name], |n| visit_word(n, word));
+            }
+            _ => visit_word(self, word),
+        }
+    }
+}
+
 /// Which of its name a loop is, from 1.
 pub fn number(fun: &Fun, loops: &[Var], var: Var) -> Option<u32> {
     let name = &fun.vars[var.index()].name;
     let at = loops.iter().filter(|v| fun.vars[v.index()].name == *name).position(|v| *v == var)?;
     Some(at as u32 + 1)
+}
+
+/// Whether a variable is a loop's, and no sum's.
+pub fn is_loop(block: &[Stmt], var: Var) -> bool {
+    struct Find(Var, bool);
+    impl Visit for Find {
+        fn stmt(&mut self, stmt: &Stmt) {
+            match &stmt.kind {
+                StmtKind::For { var, .. } => self.1 |= *var == self.0,
+                StmtKind::Grid(g) => self.1 |= g.axes.iter().any(|(v, _)| *v == self.0),
+                StmtKind::If { .. }
+                | StmtKind::Let { .. }
+                | StmtKind::Var { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Alloc(_)
+                | StmtKind::Lease { .. }
+                | StmtKind::Call(_)
+                | StmtKind::Print(_) => {}
+            }
+            visit_stmt(self, stmt);
+        }
+    }
+    let mut find = Find(var, false);
+    visit_block(&mut find, block);
+    find.1
 }
 
 /// The range of the first loop or sum of a name in a block.

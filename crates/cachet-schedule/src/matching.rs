@@ -175,7 +175,10 @@ impl<'a> Matcher<'a> {
         let mut here = std::slice::from_ref(stmt);
         for (name, nth) in wanted {
             let [Stmt { kind: StmtKind::For { var, domain, body }, span }] = here else {
-                return self.fail(format!("the loop over {name} is not directly inside the one before"));
+                return self.fail(match found.last().map(|v| self.names().var(*v)) {
+                    Some(around) => format!("no loop over {name} is directly inside the one over {around}"),
+                    None => format!("there is no loop over {name} here"),
+                });
             };
             self.span = span.0;
             if !self.has_name(*var, name, *nth) {

@@ -3,8 +3,8 @@
 use crate::capture::{Arg, Args};
 use crate::find::Reason;
 use crate::{loops, show};
-use cachet_core::ir::{Fun, VarKind};
-use cachet_core::pattern::StepDef;
+use cachet_core::ir::{Fun, Var, VarKind};
+use cachet_core::pattern::{Pat, StepDef};
 use cachet_core::rewrite::Live;
 use cachet_core::script::StepCall;
 use cachet_source::{Diagnostic, Span, codes, nearest};
@@ -41,12 +41,17 @@ pub fn unknown_buffer(fun: &Fun, name: &str, span: Span, call: &StepCall) -> Dia
 fn unknown_loop(fun: &Fun, name: &str, call: &StepCall) -> Diagnostic {
     let message = format!("there is no loop or sum over `{name}` in the program at this step");
     let d = Diagnostic::error(codes::UNKNOWN_NAME, call.span, message);
+    with_callers(with_loops(d, fun, name), call)
+}
+
+/// Adds the loop that may be meant by a name, or all loops.
+pub fn with_loops(d: Diagnostic, fun: &Fun, name: &str) -> Diagnostic {
     let known = loops_of(fun);
-    let d = match nearest(name, known.iter().map(String::as_str)) {
+    match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => d.help(format!("did you mean `{near}`?")),
-        None => d.note(format!("it has loops over {}", known.into_iter().collect::<Vec<_>>().join(", "))),
-    };
-    with_callers(d, call)
+        None if known.is_empty() => d.note("it has no loops"),
+        None => d.note(format!("its nests are {}", loops::nests(fun))),
+    }
 }
 
 fn loops_of(fun: &Fun) -> BTreeSet<String> {
@@ -70,17 +75,59 @@ pub fn no_match(fun: &Fun, step: &StepDef, args: &Args, call: &StepCall, reason:
             return with_callers(Diagnostic::error(codes::STEP_ARGUMENT, call.span, message), call);
         }
     }
-    let why = reason.as_ref().map_or("it has no place with as many statements", |r| r.text.as_str());
+    let kind = wrong_kind(fun, step, args);
+    let nearest = if kind.is_some() { None } else { reason.as_ref() };
+    let why = kind.as_deref().or(nearest.map(|r| r.text.as_str())).unwrap_or("it has no place with as many statements");
     let mut d =
         Diagnostic::error(codes::NO_MATCH, call.span, format!("`{}` does not fit the program: {why}", step.name));
-    if let Some(span) = reason.as_ref().map(|r| r.span).filter(|s| s.lo != s.hi && *s != call.span) {
+    // A place that another step made is no place of the user's file.
+    let here = |s: &Span| s.lo != s.hi && *s != call.span && (s.file == call.span.file || s.file == fun.span.0.file);
+    if let Some(span) = nearest.map(|r| r.span).filter(here) {
         d = d.also(span, "the nearest place is made here");
     }
+    d = d.note(format!("the nests of the program are {}", loops::nests(fun)));
     d = d.note(format!("`{}` looks for\n{}", show::head(step), show::from(step)));
+    if kind.is_some() {
+        d = d.help("`zero` and then `hoist` or `order` make a loop of a sum");
+    }
     if why.contains(FROM_ITS_CELL) {
         d = d.help("run `zero` first: it writes the start to the cells and lets the sum continue from there");
     }
     with_callers(d, call)
+}
+
+/// A loop that is named where the pattern has a sum, or a sum where it has a loop.
+fn wrong_kind(fun: &Fun, step: &StepDef, args: &Args) -> Option<String> {
+    let mut wanted = Vec::new();
+    looped(&step.from, &mut wanted);
+    let all = loops::of(&fun.body);
+    wanted.into_iter().find_map(|param| {
+        let Some(Arg::Loop(name, None)) = args.get(param) else { return None };
+        let mut named = all.iter().filter(|v| fun.vars[v.index()].name == *name).peekable();
+        named.peek()?;
+        let is_sum = |v: &Var| !loops::is_loop(&fun.body, *v);
+        named
+            .all(is_sum)
+            .then(|| format!("`{name}` is a sum at this step, and `{}` wants a loop for `{param}`", show::head(step)))
+    })
+}
+
+/// The parameters that stand for loops of a pattern.
+fn looped<'a>(pats: &'a [Pat], out: &mut Vec<&'a str>) {
+    for pat in pats {
+        match pat {
+            Pat::For { var, body, .. } | Pat::Grid { var, body, .. } => {
+                out.push(var);
+                looped(body, out);
+            }
+            Pat::ForAll { body, .. } => looped(body, out),
+            Pat::If { then, els, .. } => {
+                looped(then, out);
+                looped(els, out);
+            }
+            Pat::Hole(..) | Pat::Let { .. } | Pat::Var { .. } | Pat::Assign { .. } | Pat::Store { .. } => {}
+        }
+    }
 }
 
 /// How the commonest reason ends.
@@ -125,5 +172,6 @@ pub fn unbuildable(step: &StepDef, what: &str, call: &StepCall) -> Diagnostic {
 pub fn taken(step: &StepDef, name: &str, call: &StepCall) -> Diagnostic {
     let message =
         format!("`{}` would make `{name}`, a name that is reserved or in use where it would stand", step.name);
-    with_callers(Diagnostic::error(codes::STEP_ARGUMENT, call.span, message), call)
+    let d = Diagnostic::error(codes::STEP_ARGUMENT, call.span, message);
+    with_callers(d.help(format!("give `{}` another name for it", step.name)), call)
 }

@@ -12,7 +12,7 @@ use crate::refusal;
 use cachet_core::ir::{Fun, Stmt, StmtKind, Var};
 use cachet_core::rewrite::{Arm, Site, Turn};
 use cachet_core::script::{SplitPart, StepArg, StepCall};
-use cachet_source::{Diagnostic, Span, codes, nearest};
+use cachet_source::{Diagnostic, Span, codes};
 
 /// The loops of each index's last split: what `x.outer` and `x.inner` mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,19 +142,7 @@ pub fn locate(fun: &Fun, wanted: &Named, call: &StepCall) -> Result<Spot, Diagno
 pub fn unknown(fun: &Fun, wanted: &Named, call: &StepCall) -> Diagnostic {
     let message = format!("there is no loop or sum over `{}` in the program at this step", wanted.name);
     let d = Diagnostic::error(codes::UNKNOWN_NAME, wanted.span, message);
-    let mut known = Vec::new();
-    spots(&fun.body, &mut Vec::new(), &mut |s| {
-        let name = fun.vars[s.var.index()].name.clone();
-        if !known.contains(&name) {
-            known.push(name);
-        }
-    });
-    let d = match nearest(&wanted.name, known.iter().map(String::as_str)) {
-        Some(near) => d.help(format!("did you mean `{near}`?")),
-        None if known.is_empty() => d.note("it has no loops"),
-        None => d.note(format!("it has loops over {}", known.join(", "))),
-    };
-    refusal::with_callers(d, call)
+    refusal::with_callers(refusal::with_loops(d, fun, &wanted.name), call)
 }
 
 /// Every loop, grid axis and sum of a block in program order.

@@ -113,6 +113,14 @@ impl Diagnostic {
         self
     }
 
+    /// Forgets the places for which `keep` is false; the first that is left is the primary one.
+    pub fn keep_places(&mut self, keep: impl Fn(Span) -> bool) {
+        self.labels.retain(|l| keep(l.span));
+        if let Some(first) = self.labels.first_mut() {
+            first.primary = true;
+        }
+    }
+
     /// Adds a fact.
     pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
         self.notes.push(text.into());

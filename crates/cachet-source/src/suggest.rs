@@ -3,11 +3,11 @@
 /// Names further away than this are another word.
 const MOST_EDITS: usize = 2;
 
-/// The known name nearest to `name`, if it is near enough to be a slip of it: at least half of its letters are right.
+/// The known name nearest to `name`, if it is near enough to be a slip of it: at least two thirds of its letters are right.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     known
         .map(|k| (strsim::damerau_levenshtein(name, k), k))
-        .filter(|(d, k)| *d <= MOST_EDITS && 2 * *d <= k.len().max(name.len()))
+        .filter(|(d, k)| *d <= MOST_EDITS && 3 * *d <= k.len().max(name.len()))
         .min()
         .map(|(_, k)| k.to_string())
 }

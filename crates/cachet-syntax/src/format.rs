@@ -89,19 +89,19 @@ fn write(shape: &Shape<'_>) -> Result<String, Unformatted> {
 #[derive(Default)]
 struct Writer {
     out: String,
-    /// Whether the item written last may stand directly above another such.
-    compact: Option<bool>,
+    /// The item written last.
+    above: Option<layout::Group>,
 }
 
 impl Writer {
     /// Comments and blank lines before a token, and its line's indentation.
     fn gap(&mut self, gap: &Gap<'_>, line: &Line, entry: bool) {
-        let forced = match (self.compact, line.item) {
-            (Some(true), Some(true)) => false,
+        let forced = match (self.above, line.item) {
+            (Some(a), Some(b)) if a == b && a != layout::Group::Alone => false,
             (Some(_), Some(_)) => !blank_above(gap, line),
             (None, _) | (_, None) => false,
         };
-        self.compact = line.item.or(self.compact);
+        self.above = line.item.or(self.above);
         let mut blank = Blank { kept: entry, first: line.opens, forced };
         self.comments(gap, line, &mut blank);
         if let Some(indent) = line.indent {

@@ -48,6 +48,8 @@ pub struct Group {
     pub element: Elem,
     /// Operations of one call; a multiply-add counts two.
     pub flops: f64,
+    /// Bytes of all arrays of one call.
+    pub bytes: f64,
     /// One row per kernel, the nest first.
     pub rows: Vec<Row>,
     /// The library, where there is one for this contraction, or why not.
@@ -146,9 +148,11 @@ fn by_instance(
             (0, _) => Ok(vec![]),
             (n, Some(i)) => Ok(vec![Binding::Impl(ImplId(i as u32)); n]),
             (_, None) => {
-                let known: Vec<&str> = program.impls.iter().map(|i| i.name.as_str()).collect();
+                let wanted = program.funs[nest.index()].type_params.iter().map(|p| p.interface).collect::<Vec<_>>();
+                let fitting = program.impls.iter().filter(|i| wanted.contains(&i.interface));
+                let known: Vec<&str> = fitting.map(|i| i.name.as_str()).collect();
                 Err(Problem::User(format!(
-                    "no implementation `{}`; the file knows {}",
+                    "there is no implementation `{}`; the file knows {}",
                     options.implementation,
                     known.join(", ")
                 )))
@@ -215,6 +219,7 @@ fn group(
         sizes: names.zip(sizes.clone()).collect(),
         element: inputs.output_elem(),
         flops,
+        bytes: inputs.bytes(),
         library,
         report,
         sampled,

@@ -7,10 +7,12 @@
 mod numbers;
 
 use cachet_check::condition::{Failure, Kind};
-use cachet_core::ir::{Fun, Program};
+use cachet_core::ir::{Access, Fun, Program};
+use cachet_core::rewrite::{Visit, visit_block};
 use cachet_oracle::replay;
-use cachet_oracle::symbolic::Difference;
-use cachet_source::{Counterexample, Diagnostic, Kind as Severity, Replay};
+use cachet_oracle::symbolic::{Difference, Fault};
+use cachet_source::{Counterexample, Diagnostic, Kind as Severity, Replay, Span};
+use std::collections::BTreeSet;
 
 /// A step that was refused: both programs.
 pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -> Diagnostic {
@@ -66,9 +68,33 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
     }
 }
 
+/// What the program does there, if it is what was to be proved impossible: a program may have several faults.
 fn alone(program: &Program, fun: &Fun, failure: Failure, sizes: &[i64]) -> Diagnostic {
-    let seen = replay::find_fault(program, fun, sizes);
+    let mut own = Accesses(BTreeSet::new());
+    visit_block(&mut own, &fun.body);
+    // What goes wrong inside a function that is called is the call's.
+    let at_a_label = |fault: &Fault| {
+        let labels = &failure.diagnostic.labels;
+        !own.0.contains(&fault.span.0) || labels.iter().any(|l| l.span == fault.span.0)
+    };
+    let seen = replay::find_fault(program, fun, sizes, |fault| {
+        let of_an_access = matches!(failure.kind, Kind::Bounds | Kind::Initialised | Kind::Window);
+        let of_the_end = failure.kind == Kind::Written;
+        (!of_an_access || at_a_label(fault)) && (!of_the_end || fault.span == fun.span)
+    });
     with(failure.diagnostic, seen.map(|(at, fault)| vec![format!("{}{}", at_sizes(fun, &at), fault.text)]))
+}
+
+/// Where a function reads and writes.
+struct Accesses(BTreeSet<Span>);
+
+impl Visit for Accesses {
+    fn load(&mut self, access: &Access) {
+        self.0.insert(access.span.0);
+    }
+    fn store(&mut self, access: &Access) {
+        self.0.insert(access.span.0);
+    }
 }
 
 /// Sizes at which the words differ and the bits with them: a sum of two terms has the same bits in either order, one of

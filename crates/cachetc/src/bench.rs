@@ -44,8 +44,8 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
     if outcome.module.items.is_empty() {
         return if outcome.refused() { REFUSED } else { UNABLE };
     }
-    if !(0..=1 << 20).contains(&arguments.size) {
-        return terminal::unable(format, "a size to measure lies between 0 and 1048576", None);
+    if !(1..=1 << 20).contains(&arguments.size) {
+        return terminal::unable(format, "a size to measure lies between 1 and 1048576", None);
     }
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
     let options = Options {
@@ -92,11 +92,13 @@ fn measured<'a>(g: &'a Group, row: &Row) -> Option<&'a MeasureRow> {
 fn group_text(g: &Group, seed: u64) -> String {
     let sizes: Vec<String> = g.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect();
     let mut out = vec![format!("{}  {}  {}  one core", g.name, sizes.join(", "), g.element)];
-    out.push(format!(
-        "  roof {:.1} GFLOP/s (multiply-adds in registers, measured in the same run)",
-        g.report.probe.best
-    ));
-    let best = g.report.rows.iter().filter_map(|r| r.gflops).fold(0.0, f64::max);
+    if g.flops > 0.0 {
+        let roof = g.report.probe.best;
+        out.push(format!("  roof {roof:.1} GFLOP/s (multiply-adds in registers, measured in the same run)"));
+    } else {
+        out.push("  no arithmetic: the speed is that of all arrays, each counted once".into());
+    }
+    let best = g.report.rows.iter().map(|r| speed(g, r).0).fold(0.0, f64::max);
     let library = if let Library::Found { name, .. } = &g.library { name.len() } else { 0 };
     let width = g.rows.iter().map(|r| r.name.len()).max().unwrap_or(0).max(library);
     for row in &g.rows {
@@ -134,12 +136,22 @@ fn group_text(g: &Group, seed: u64) -> String {
     out.join("\n") + "\n"
 }
 
+/// How fast, and in what: operations, or where there are none the bytes of all arrays.
+fn speed(g: &Group, m: &MeasureRow) -> (f64, &'static str) {
+    match m.gflops {
+        Some(gflops) if g.flops > 0.0 => (gflops, "GFLOP/s"),
+        _ => (g.bytes / m.median / 1e9, "GB/s"),
+    }
+}
+
 fn line(g: &Group, name: &str, m: &MeasureRow, best: f64, width: usize, bits: &str) -> String {
-    let gflops = m.gflops.unwrap_or(0.0);
-    let filled = if best > 0.0 { ((gflops / best) * BAR as f64).round() as usize } else { 0 };
+    let (fast, unit) = speed(g, m);
+    let filled = if best > 0.0 { ((fast / best) * BAR as f64).round() as usize } else { 0 };
     let bar = "█".repeat(filled.min(BAR)) + &"·".repeat(BAR - filled.min(BAR));
-    let roof = m.of_peak.as_ref().map_or(String::new(), |i| format!("{:5.1} % of the roof", 100.0 * i.median));
-    let mut text = format!("  {name:width$}  {bar}  {gflops:8.2} GFLOP/s  {:9.3} ms  {roof}", 1e3 * m.median);
+    let mut text = format!("  {name:width$}  {bar}  {fast:8.2} {unit}  {:9.3} ms", 1e3 * m.median);
+    if let (Some(i), true) = (&m.of_peak, g.flops > 0.0) {
+        text.push_str(&format!("  {:5.1} % of the roof", 100.0 * i.median));
+    }
     if let (Library::Found { .. }, Some(ratio)) = (&g.library, &m.ratio) {
         text.push_str(&format!(
             "  {:6.1} % of OpenBLAS [{:.1}, {:.1}]",
@@ -150,7 +162,7 @@ fn line(g: &Group, name: &str, m: &MeasureRow, best: f64, width: usize, bits: &s
     }
     text.push_str(&format!("  {bits}"));
     if m.slow {
-        text.push_str(&format!(" ({} rounds)", m.rounds));
+        text.push_str(&format!(" ({} round{})", m.rounds, if m.rounds == 1 { "" } else { "s" }));
     }
     if m.bimodal {
         text.push_str(" (two modes)");
@@ -186,7 +198,7 @@ fn group_json(g: &Group) -> Value {
     };
     let sizes: serde_json::Map<String, Value> = g.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
     json!({
-        "name": g.name, "sizes": sizes, "element": g.element.to_string(), "flops": g.flops, "sampled": g.sampled,
+        "name": g.name, "sizes": sizes, "element": g.element.to_string(), "flops": g.flops, "bytes": g.bytes, "sampled": g.sampled,
         "roof_gflops": g.report.probe.best, "baseline": g.report.baseline, "rounds": g.report.rounds_kept,
         "rounds_run": g.report.rounds_run, "noisy": g.report.noisy, "rows": rows, "library": library,
     })

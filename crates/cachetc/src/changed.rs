@@ -3,6 +3,9 @@
 /// What stands behind a line that is new. It is a comment, so a marked listing still parses.
 const MARK: &str = "// <";
 
+/// Marks stand below one another up to this column; behind a longer line its mark stands by itself.
+const MOST_WIDE: usize = 100;
+
 /// Beyond this many pairs of lines the middle of the two texts counts as new as a whole.
 const MOST_PAIRS: usize = 1 << 24;
 
@@ -57,8 +60,8 @@ fn without_counterpart(a: &[&str], b: &[&str]) -> Vec<bool> {
 /// The listing with its new lines marked, the marks below one another.
 pub fn marked(listing: &str, changed: &[bool]) -> String {
     let is_new = |n: usize| changed.get(n).copied().unwrap_or(false);
-    let wide = listing.lines().enumerate().filter(|(n, _)| is_new(*n)).map(|(_, l)| l.chars().count()).max();
-    let wide = wide.unwrap_or(0);
+    let wide = listing.lines().enumerate().filter(|(n, _)| is_new(*n)).map(|(_, l)| l.chars().count());
+    let wide = wide.filter(|n| *n <= MOST_WIDE).max().unwrap_or(0);
     let mut out = String::new();
     for (n, line) in listing.lines().enumerate() {
         if is_new(n) {

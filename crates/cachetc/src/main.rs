@@ -15,7 +15,7 @@ mod scheduled;
 mod terminal;
 mod test;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -29,8 +29,11 @@ pub const UNABLE: u8 = 2;
 /// Kernels with proofs: write what to compute as an equation, how as a schedule, and the compiler proves that each
 /// rewrite keeps the result bit for bit.
 #[derive(Parser)]
-#[command(name = "cachetc", version, disable_help_subcommand = true)]
+#[command(name = "cachetc", version, disable_help_subcommand = true, disable_help_flag = true)]
 struct Arguments {
+    /// Print help.
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
     #[command(subcommand)]
     command: Command,
     /// How problems are reported.

@@ -93,9 +93,7 @@ pub fn facts(d: &Diagnostic) -> Vec<String> {
     }
     match &c.replay {
         Some(Replay::Seen { lines }) => out.extend(lines.iter().cloned()),
-        Some(Replay::NotSeen) => {
-            out.push("a model the search cannot rule out: no replay at small sizes showed a difference".into())
-        }
+        Some(Replay::NotSeen) => out.push("a model the search cannot rule out: no run at small sizes showed it".into()),
         None => {}
     }
     out

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cachetc, files, golden, text};
+use common::{cachetc, changed_lines, files, golden, text};
 
 /// A screen.
 const LINES: usize = 40;
@@ -29,6 +29,12 @@ fn refusals_read_as_expected() {
         faults.extend(golden(&file.replace(".cachet", ".txt"), &said).err());
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+#[test]
+fn only_lines_that_differ_are_shown() {
+    assert_eq!(changed_lines("a\nb\nc\nd", "a\nc\nx\nd\n"), "line 2\n- b\nline 4\n+ x\nline 5\n+ \n");
+    assert_eq!(changed_lines("same\n", "same\n"), "");
 }
 
 #[test]

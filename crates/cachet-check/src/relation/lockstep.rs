@@ -169,15 +169,15 @@ impl Relation<'_> {
         let (at_s, at_t) = (self.names().var(s.0).to_string(), self.names().var(t.0).to_string());
         let loops = format!("the loops at S.{at_s} and T.{at_t}");
         self.agree(pair, &When::Before(at_s.clone(), at_t.clone()));
+        let note =
+            format!("S.{at_s} runs over {}, T.{at_t} over {}", self.names().domain(s.1), self.names().domain(t.1));
         let same_trips = match (s.1, t.1) {
             (Domain::Range { .. }, Domain::Range { .. }) => pair.s.cx.count(s.1).equals(pair.t.cx.count(t.1)),
             (Domain::Blocks { lo, hi, size: m }, Domain::Blocks { lo: lo_t, hi: hi_t, size: n }) if m == n => {
                 Formula::and([pair.s.cx.ix(lo).equals(pair.t.cx.ix(lo_t)), pair.s.cx.ix(hi).equals(pair.t.cx.ix(hi_t))])
             }
-            _ => return Err(self.shape(&format!("{loops} run over different kinds of ranges"))),
+            _ => return Err(self.shape(&format!("{loops} run over different kinds of ranges")).note(note)),
         };
-        let note =
-            format!("S.{at_s} runs over {}, T.{at_t} over {}", self.names().domain(s.1), self.names().domain(t.1));
         self.emit(
             Kind::Count,
             &pair.s.cx.clone(),

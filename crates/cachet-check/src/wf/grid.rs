@@ -274,7 +274,7 @@ impl Site<'_> {
                     words.push(format!("{cell} == {}", self.names.ix(start)));
                 } else {
                     sides.push(Formula::within(s.clone(), point.clone(), s.add(n)));
-                    let (start, end) = (self.names.ix(start), self.names.ix(&plus(start, len)));
+                    let (start, end) = (self.names.ix(start), self.names.ix(&cachet_core::linear::sum(start, len)));
                     words.push(format!("{start} <= {cell} && {cell} < {end}"));
                 }
             }
@@ -313,10 +313,6 @@ fn nothing_common(p: &Context, q: &mut Context, one: &[(Ix, Ix)], other: &[(Ix, 
         q.fact(Formula::within(t.clone(), x, t.add(m)));
     }
     Formula::False
-}
-
-fn plus(start: &Ix, len: &Ix) -> Ix {
-    Ix::Add(Box::new(start.clone()), Box::new(len.clone()))
 }
 
 /// What a grid's body may not contain, and the locals that it assigns.

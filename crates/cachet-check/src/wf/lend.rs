@@ -56,7 +56,10 @@ pub(super) fn call(
         let mut live = Live::default();
         live.guard(required);
         for (size, value) in callee.sizes.iter().zip(&call.sizes).filter(|(s, _)| live.vars.contains(s)) {
-            c.notes.push(format!("in this call {} is {}", callee.vars[size.index()].name, names.ix(value)));
+            let (size, value) = (&callee.vars[size.index()].name, names.ix(value));
+            if *size != value {
+                c.notes.push(format!("in this call {size} is {value}"));
+            }
         }
         let mut about = Live::default();
         about.guard(&g);

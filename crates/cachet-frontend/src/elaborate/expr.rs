@@ -65,6 +65,9 @@ impl World<'_> {
         let (to, have) = (self.ty_text(body, want), self.ty_text(body, &ty));
         let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, format!("this is {have}, and {to} is wanted here"));
         let d = match (want, &ty) {
+            (Ty::Elem(_), Ty::Elem(_)) if matches!(e.kind, ExprKind::Sum { .. }) => d.help(format!(
+                "a sum has the type of its terms: convert what they are made of, as in `(x as {to}) * ..`"
+            )),
             (Ty::Elem(_), Ty::Elem(_)) => d.help(format!("convert it where that is meant: `(..) as {to}`")),
             (Ty::Tuple(_), Ty::Tuple(_)) => d.note("two records are two types, also where their fields are the same"),
             _ => d,
@@ -187,10 +190,12 @@ impl World<'_> {
         let extents = body.buffers[buffer.index()].extents.clone();
         if indices.len() != extents.len() {
             let axes = |n: usize| if n == 1 { "1 axis".to_string() } else { format!("{n} axes") };
+            let subscripts =
+                |n: usize| if n == 1 { "1 subscript is".to_string() } else { format!("{n} subscripts are") };
             let d = Diagnostic::error(
                 codes::ARITY,
                 span,
-                format!("`{}` has {}, and {} subscripts are given", name.name, axes(extents.len()), indices.len()),
+                format!("`{}` has {}, and {} given", name.name, axes(extents.len()), subscripts(indices.len())),
             )
             .also(body.buffers[buffer.index()].span.0, "declared here");
             return Err(self.report(d));
@@ -762,8 +767,11 @@ impl World<'_> {
                         return self.record(r, &path.parts[0]);
                     }
                     let records: Vec<String> = self.module.program.records.iter().map(|r| r.name.clone()).collect();
-                    let known = ELEMS.iter().map(|e| e.0).chain(records.iter().map(String::as_str));
-                    Err(self.report(scope::unknown(&path.parts[0], "type", known)))
+                    let known: Vec<&str> =
+                        ELEMS.iter().map(|e| e.0).chain(records.iter().map(String::as_str)).collect();
+                    let d = scope::unknown(&path.parts[0], "type", known.iter().copied());
+                    let types = format!("the types are {}", known.join(", "));
+                    Err(self.report(if d.helps.is_empty() { d.note(types) } else { d }))
                 }
             },
             _ => Err(self.report(Diagnostic::error(

@@ -108,7 +108,7 @@ impl World<'_> {
                 return Err(super::Reported);
             }
         }
-        Err(self.unknown_value(body, name, "index or size"))
+        Err(self.unknown_value(body, name, crate::statements::INDEX))
     }
 
     fn ix_binary(&mut self, body: &Body, op: BinaryOp, lhs: &Expr, rhs: &Expr, e: &Expr) -> Done<Ix> {

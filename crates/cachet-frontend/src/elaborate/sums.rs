@@ -166,14 +166,10 @@ impl World<'_> {
         }
         let name = self.impl_name(ty)?;
         let Some(id) = self.implementation(body.unit, &name) else {
-            let known = self.implementations(body.unit);
-            let mut d =
-                Diagnostic::error(codes::UNKNOWN_NAME, ty.span, format!("there is no implementation `{name}` here"));
-            d = match crate::scope::nearest(&name, known.iter().map(String::as_str)) {
-                Some(near) => d.help(format!("did you mean `{near}`?")),
-                None => d.help("the library's are imported with `import \"cachet:monoid\"`"),
-            };
-            return Err(self.report(d));
+            let has = |i: &cachet_core::ir::Interface, name: &str| i.methods.iter().any(|m| m.0 == name);
+            let mut known = self.module.program.interfaces.iter();
+            let monoid = known.position(|i| has(i, "empty") && has(i, "combine")).map(|i| i as u32);
+            return Err(self.unknown_implementation(body.unit, monoid, &name, ty.span));
         };
         let imp = self.module.program.impls[id.index()].clone();
         let interface = &self.module.program.interfaces[imp.interface as usize];

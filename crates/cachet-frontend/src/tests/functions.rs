@@ -199,7 +199,7 @@ fn modes_and_kinds_are_kept_apart() {
         ("  store c[0, 0] = 1", "literal: 1 is a whole number, and f32 is wanted here [1]"),
         ("  store c[0, 0] = 1.0e99", "literal: 1.0e99 is out of the range of f32 [1.0e99]"),
         ("  let t = 1.0", "literal: the type of 1.0 is not known here [1.0]"),
-        ("  store c[0] = 1.0", "arity: `c` has 2 axes, and 1 subscripts are given [c[0]]"),
+        ("  store c[0] = 1.0", "arity: `c` has 2 axes, and 1 subscript is given [c[0]]"),
         (
             "  store c[load a[0, 0], 0] = 1.0",
             "word-as-index: what is loaded cannot be an index, a bound or a condition [load a[0, 0]]",

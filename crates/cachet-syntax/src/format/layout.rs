@@ -21,8 +21,8 @@ pub(super) struct Line {
     pub(super) opens: bool,
     /// The blocks that closed since the token before: their columns in the text and in the output.
     pub(super) closed: Vec<(usize, usize)>,
-    /// Where an item starts: whether it may stand directly below another such.
-    pub(super) item: Option<bool>,
+    /// Where an item starts: what it may stand directly below.
+    pub(super) item: Option<Group>,
 }
 
 /// The line of each token, in order; the last is the end of the text.
@@ -72,7 +72,18 @@ struct Opened {
     /// Where it is a block on lines of its own: the column from which its own was counted.
     base: Option<usize>,
     tail: bool,
-    compact: bool,
+    group: Group,
+}
+
+/// Items of one line that may stand directly below one another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Group {
+    /// The module's name and imports.
+    Head,
+    /// Constants.
+    Constants,
+    /// Anything else: a blank line stands above it.
+    Alone,
 }
 
 #[derive(Default)]
@@ -107,9 +118,12 @@ impl Walk {
         });
         let clause =
             node.kind == SyntaxKind::Clause && matches!(next, Some(Event::Token(Token { place: Place::AtEntry, .. })));
-        let compact =
-            matches!(node.kind, SyntaxKind::Module | SyntaxKind::Import | SyntaxKind::ConstItem) && node.one_line;
-        self.nodes.push(Opened { first: self.out.len(), body: node.body, clause, base, tail: node.tail, compact });
+        let group = match node.kind {
+            SyntaxKind::Module | SyntaxKind::Import if node.one_line => Group::Head,
+            SyntaxKind::ConstItem if node.one_line => Group::Constants,
+            _ => Group::Alone,
+        };
+        self.nodes.push(Opened { first: self.out.len(), body: node.body, clause, base, tail: node.tail, group });
     }
 
     fn close(&mut self) {
@@ -135,7 +149,7 @@ impl Walk {
         self.branch = self.tail.filter(|_| token.text == "else" && indent.is_some()).map(|tail| tail - STEP);
         self.opener = indent.filter(|_| matches!(token.text, "else" | "relate"));
         self.tail = None;
-        let item = self.nodes.get(1).filter(|n| n.first == number).map(|n| n.compact);
+        let item = self.nodes.get(1).filter(|n| n.first == number).map(|n| n.group);
         let opens = std::mem::take(&mut self.opens);
         self.out.push(Line { indent, opens, closed: std::mem::take(&mut self.closed), item });
     }

@@ -242,7 +242,10 @@ impl Parser<'_> {
             return Err(self.unexpected("an operator"));
         }
         let report = self.error(codes::SYNTAX, "a `.` that neither belongs to a field nor ends the indices of a `sum`");
-        Err(self.report(report.help("a field is written without blanks: `gk.len`")))
+        let report = report.help("a field is written without blanks: `gk.len`");
+        let applied = matches!(&base.kind, ExprKind::Apply { .. });
+        let report = if applied { report.help("a reduction names its monoid: `reduce Max f32 k. e`") } else { report };
+        Err(self.report(report))
     }
 
     fn index_list(&mut self) -> P<Vec<Index>> {

@@ -1,11 +1,12 @@
 //! Headers of items: type parameters, parameters, results, clauses.
 
+use super::messages::PARAMETER_END;
 use super::{P, Parser};
 use crate::ast::{
     Clause, ClauseKind, FnResult, KeepRow, LevelRows, Mode as ParamMode, Param, ParamType, Requirement, Traffic,
     TypeParam,
 };
-use crate::kind::SyntaxKind::{self, Arrow, At, Colon, Eq, EqEq, LBrace, LParen, Name, RParen};
+use crate::kind::SyntaxKind::{self, Arrow, At, Colon, Comma, Eq, EqEq, LBrace, LBracket, LParen, Name, RParen};
 use cachet_source::codes;
 
 impl Parser<'_> {
@@ -49,7 +50,11 @@ impl Parser<'_> {
                 let what = "`reads`, `mut`, `out` or the parameter's name";
                 let name = p.name(if mode.is_some() { "the parameter's name" } else { what })?;
                 p.expect(Colon, "`:` and the parameter's type")?;
-                Ok((mode, name, p.param_type()?))
+                let ty = p.param_type()?;
+                if matches!(p.peek(), Comma | LBracket) {
+                    return Err(p.unexpected(PARAMETER_END));
+                }
+                Ok((mode, name, ty))
             })?;
             Ok(Param { mode, name, ty, span: p.span_from(lo) })
         })

@@ -6,6 +6,13 @@ use crate::encoding::is_forbidden;
 use crate::kind::SyntaxKind::{self, End};
 use cachet_source::{Diagnostic, Span, codes};
 
+/// What a step takes.
+pub(crate) const STEP_ARGUMENT: &str = "an argument of the step or the end of the line";
+/// What follows the start of a range.
+pub(crate) const RANGE_END: &str = "`..` and the end of the range";
+/// What ends a parameter.
+pub(crate) const PARAMETER_END: &str = "`)` after the parameter's type";
+
 /// Words that may start an entry somewhere, for suggestions.
 const STARTERS: &[&str] = &[
     "const",
@@ -114,6 +121,9 @@ impl Parser<'_> {
         if !kind.is_bad_token() {
             return None;
         }
+        if let Some(report) = self.float_without_point() {
+            return Some(self.report(report));
+        }
         let text = self.nth_text(0);
         let first = text.chars().next().unwrap_or(' ');
         if kind == SyntaxKind::Unknown && is_forbidden(first) {
@@ -133,6 +143,21 @@ impl Parser<'_> {
         };
         let report = self.error(codes::TOKEN, message).help(help);
         Some(self.report(report))
+    }
+
+    /// `1e-5`, of which the lexer makes three tokens.
+    fn float_without_point(&self) -> Option<Diagnostic> {
+        let text = self.nth_text(0);
+        let digits = text.strip_suffix(['e', 'E'])?;
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+        let signed = matches!(self.nth(1), SyntaxKind::Minus | SyntaxKind::Plus) && self.nth_touches(1);
+        if !plain || !signed || self.nth(2) != SyntaxKind::Int || !self.nth_touches(2) {
+            return None;
+        }
+        let tail = format!("{}{}{}", &text[digits.len()..], self.nth_text(1), self.nth_text(2));
+        let span = Span::new(self.file, self.here(), self.here() + (digits.len() + tail.len()) as u32);
+        let message = format!("`{digits}{tail}` is not a number");
+        Some(Diagnostic::error(codes::TOKEN, span, message).help(format!("a float has a point: `{digits}.0{tail}`")))
     }
 
     /// A slip that has a message of its own.
@@ -191,6 +216,9 @@ impl Parser<'_> {
         let text = self.nth_text(0);
         let kind = self.peek();
         let wants_name = what.contains("name") || what.starts_with("a buffer") || what.starts_with("an index");
+        if let Some(help) = self.habit(what) {
+            return Some(help);
+        }
         if kind == SyntaxKind::Keyword && wants_name {
             return Some(format!("`{text}` is a reserved word: choose another name, such as `{text}_`"));
         }
@@ -241,6 +269,55 @@ impl Parser<'_> {
                 Some("put a negative argument in parentheses".to_owned())
             }
             _ => None,
+        }
+    }
+
+    /// Something that other notations write otherwise, at the place where it is written.
+    fn habit(&self, what: &str) -> Option<String> {
+        use SyntaxKind::{Comma, Dot, Eq, Keyword, LBracket, LParen, Minus, Name, Plus, Slash, Star};
+        let text = self.nth_text(0);
+        let help = match (what, self.peek()) {
+            ("`.`", Name) if matches!(self.nth(1), Dot | Name | Comma) => {
+                "several indices are separated by commas: `sum k, l. e`".to_owned()
+            }
+            ("`=`", Plus | Minus | Star | Slash) if self.nth(1) == Eq && self.nth_touches(1) => {
+                format!("there is no `{text}=`: an equation gives the whole element, as in `c[i, j] = sum k. e`")
+            }
+            (RANGE_END, Keyword) if text == "do" => self.whole_range(),
+            ("`do`", Keyword | Name) if matches!(text, "step" | "by") => {
+                "loops go up by one: count the steps, as in `for p in 0 .. N / 2 do`, or run over `blocks (0 .. N) 2`"
+                    .to_owned()
+            }
+            ("`=`", LBracket) => "subscripts are separated by commas: `c[i, j]`".to_owned(),
+            ("`[` and the indices", LParen) => "an element is named with brackets: `c[i, j]`".to_owned(),
+            ("a parameter, or `->` and the outputs", Eq) => {
+                "the outputs of a contraction follow an arrow: `-> out c: [f32; M, N]`".to_owned()
+            }
+            (STEP_ARGUMENT, Comma) => "loops that belong together stand in parentheses: `hoist (j, k) c`".to_owned(),
+            (STEP_ARGUMENT, Keyword) if self.misspelt().is_none() => {
+                "after a step's name stand names, numbers and lists in parentheses: `strip k 4 (p, r)`".to_owned()
+            }
+            ("`const`, `fn` or `law`", Name) if self.nth(1) == Eq => format!("write `const {text} = ..`"),
+            ("an operand", Keyword) if text == "alloc" => {
+                "an array is made by a statement of its own: `alloc a: [f32; 8]`".to_owned()
+            }
+            ("an operand", Keyword) => format!("`{text}` is a reserved word and names nothing"),
+            (PARAMETER_END, Comma) => {
+                "each parameter stands in its own parentheses: `(reads a: [f32; N]) (reads b: [f32; N])`".to_owned()
+            }
+            (PARAMETER_END, LBracket) => "the type of an array is written `[f32; M, N]`".to_owned(),
+            _ => return None,
+        };
+        Some(help)
+    }
+
+    /// A loop over something that is no range.
+    fn whole_range(&self) -> String {
+        let before = self.pos.checked_sub(1).and_then(|i| self.tokens.get(i));
+        match before.filter(|t| t.kind == SyntaxKind::Name).map(|t| self.text_of(t)) {
+            Some(name) if self.mode.holes => format!("what is found has a `$`: `for i in ${name} do`"),
+            Some(name) => format!("a range is written `0 .. {name}`"),
+            None => "a range is written `0 .. N`".to_owned(),
         }
     }
 

@@ -5,6 +5,22 @@ use crate::ast::{Block, BuiltinStep, Expr, Ident, Move, MoveKind, ReorderLine, S
 use crate::kind::SyntaxKind::{self, Colon, Comma, Dot, End, Eq, LBrace, LBracket, LParen, RBrace};
 use cachet_source::{Span, codes};
 
+/// The moves that are built: the first words of `relate`'s lines.
+const BUILT: &[&str] = &[
+    "per",
+    "interchange",
+    "order",
+    "distribute",
+    "fuse",
+    "split",
+    "reorder",
+    "selfstore",
+    "unroll",
+    "unfold",
+    "case",
+    "given",
+];
+
 enum Section {
     From(Block),
     To(Block),
@@ -140,7 +156,7 @@ impl Parser<'_> {
         ];
         if !known.contains(&word) {
             let report = self.error(codes::SYNTAX, format!("expected a move, found {}", self.found()));
-            return Err(self.report(report.help(format!("moves start with {}", known.join(", ")))));
+            return Err(self.report(report.help(format!("moves start with {}", BUILT.join(", ")))));
         }
         self.bump();
         match word {

@@ -198,7 +198,7 @@ impl Parser<'_> {
     fn range(&mut self) -> P<(Expr, Expr)> {
         let lo = self.binary(ADDITION)?;
         let height = self.height;
-        self.expect(DotDot, "`..` and the end of the range")?;
+        self.expect(DotDot, super::messages::RANGE_END)?;
         let hi = self.binary(ADDITION)?;
         self.height = self.height.max(height);
         Ok((lo, hi))

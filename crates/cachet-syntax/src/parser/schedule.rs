@@ -1,5 +1,6 @@
 //! Schedules and their steps.
 
+use super::messages::STEP_ARGUMENT;
 use super::{P, Parser};
 use crate::ast::{
     Ident, LoopPart, LoopRef, ReducePart, Schedule, ScheduleFn, SplitIndex, SplitLevel, Step, StepArg, StepKind,
@@ -333,7 +334,7 @@ impl Parser<'_> {
             match self.peek() {
                 Name | Int | LParen | LBracket => args.push(self.node(SyntaxKind::StepArg, Parser::step_arg)?),
                 End => return Ok(StepKind::Call { name, args }),
-                _ => return Err(self.unexpected("an argument of the step or the end of the line")),
+                _ => return Err(self.unexpected(STEP_ARGUMENT)),
             }
         }
     }

@@ -212,7 +212,7 @@ fn blank_lines() {
     is("\n \n", "");
     is(
         "\n\nmodule m (platform = P)\nimport \"a\"\n\n\nimport \"b\"\nconst A = 1\nconst B = 2\nconst C =\n  3\nconst D = 4\nfn f () =\n\n  g x\n\n\n  h\n\n    x\n  g x",
-        "module m (platform = P)\nimport \"a\"\n\nimport \"b\"\nconst A = 1\nconst B = 2\n\nconst C =\n  3\n\nconst D = 4\n\nfn f () =\n  g x\n\n  h\n    x\n  g x\n",
+        "module m (platform = P)\nimport \"a\"\n\nimport \"b\"\n\nconst A = 1\nconst B = 2\n\nconst C =\n  3\n\nconst D = 4\n\nfn f () =\n  g x\n\n  h\n    x\n  g x\n",
     );
     is(
         "\u{feff}fn f () =\r\n  g a\r\n\r\n  h a\r\nconst N: Nat = 3",

@@ -61,6 +61,11 @@ impl Inputs {
         Ok(Inputs { params, extents: all })
     }
 
+    /// Bytes of all arrays.
+    pub fn bytes(&self) -> f64 {
+        self.params.iter().map(|p| p.count as f64 * p.width as f64).sum()
+    }
+
     /// Outputs filled with a marked NaN.
     pub fn poisoned(&self) -> Result<Vec<AlignedBuffer>, Problem> {
         let outputs = self.params.iter().filter(|p| p.contents.is_none());

@@ -62,9 +62,40 @@ pub fn golden(expected: &str, actual: &str) -> Result<(), String> {
     if wanted == actual {
         return Ok(());
     }
-    Err(format!(
-        "{expected} differs; read the difference and bless it if it is right\n--- expected\n{wanted}\n--- actual\n{actual}"
-    ))
+    let changes = changed_lines(&wanted, actual);
+    Err(format!("{expected} differs; bless it if this is right (- expected, + actual):\n{changes}"))
+}
+
+/// The lines of two texts that differ, each run of them after the number of its first line: what both have (the longest
+/// common subsequence of lines) is left out.
+pub fn changed_lines(wanted: &str, actual: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (wanted.split('\n').collect(), actual.split('\n').collect());
+    // common[i][j]: how many lines old[i..] and new[j..] have in common.
+    let mut common = vec![vec![0_usize; new.len() + 1]; old.len() + 1];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            common[i][j] =
+                if old[i] == new[j] { common[i + 1][j + 1] + 1 } else { common[i + 1][j].max(common[i][j + 1]) };
+        }
+    }
+    let (mut out, mut i, mut j, mut together) = (String::new(), 0, 0, true);
+    while i < old.len() || j < new.len() {
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            (i, j, together) = (i + 1, j + 1, true);
+            continue;
+        }
+        if std::mem::take(&mut together) {
+            out.push_str(&format!("line {}\n", i + 1));
+        }
+        if i < old.len() && (j == new.len() || common[i + 1][j] >= common[i][j + 1]) {
+            out.push_str(&format!("- {}\n", old[i]));
+            i += 1;
+        } else {
+            out.push_str(&format!("+ {}\n", new[j]));
+            j += 1;
+        }
+    }
+    out
 }
 
 /// Whether a tool may be missing: then the test says so and is counted as skipped, unless `CACHET_REQUIRE` names it.
