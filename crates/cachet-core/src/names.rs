@@ -1,61 +1,13 @@
 //! Fresh names: a name that a step invents is used as it is where it is free, else with `_2`, `_3`, ..
 
 use crate::ir::{Buffer, BufferInfo, Fun, Ix, Local, LocalInfo, Var, VarInfo, VarKind};
+use cachet_source::words::RESERVED;
 
-/// The reserved words of the surface language. A printed program may not use them as names.
-pub const RESERVED: &[&str] = &[
-    "module",
-    "import",
-    "const",
-    "synth",
-    "proof",
-    "assert",
-    "law",
-    "record",
-    "interface",
-    "impl",
-    "layout",
-    "fn",
-    "instr",
-    "contraction",
-    "schedule",
-    "step",
-    "builtin",
-    "for",
-    "in",
-    "do",
-    "grid",
-    "if",
-    "then",
-    "else",
-    "let",
-    "var",
-    "store",
-    "load",
-    "lease",
-    "alloc",
-    "fold",
-    "sum",
-    "reduce",
-    "blocks",
-    "at",
-    "as",
-    "by",
-    "from",
-    "over",
-    "to",
-    "into",
-    "where",
-    "writes",
-    "mask",
-    "out",
-    "reads",
-    "mut",
-    "true",
-    "false",
-    "Init",
-    "platform",
-];
+/// The words that a step may not give to anything: the reserved ones, and `platform`, which means the platform's numbers
+/// wherever nothing else has the name.
+pub fn taken() -> impl Iterator<Item = &'static str> {
+    RESERVED.iter().copied().chain(["platform"])
+}
 
 impl Fun {
     /// A variable with exactly this name.
@@ -93,7 +45,7 @@ impl Fun {
     /// `wanted`, or the first of `wanted_2`, `wanted_3`, .. that is neither reserved nor used in the function.
     pub fn fresh_name(&self, wanted: &str) -> String {
         let live = crate::rewrite::Live::of(self);
-        let mut used: std::collections::BTreeSet<&str> = RESERVED.iter().copied().collect();
+        let mut used: std::collections::BTreeSet<&str> = taken().collect();
         used.extend(live.vars.iter().map(|v| self.vars[v.index()].name.as_str()));
         used.extend(live.locals.iter().map(|l| self.locals[l.index()].name.as_str()));
         used.extend(live.buffers.iter().map(|b| self.buffers[b.index()].name.as_str()));

@@ -7,6 +7,7 @@ mod diagnostic;
 mod file;
 mod registry;
 mod suggest;
+pub mod words;
 
 pub use diagnostic::{Counterexample, Diagnostic, Kind, Label, Replay};
 pub use file::{File, FileId, LineCol, Sources, Span};

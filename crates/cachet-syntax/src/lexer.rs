@@ -1,6 +1,7 @@
 //! Text to tokens. Every byte of the text is in exactly one token.
 
 use crate::kind::SyntaxKind;
+use cachet_source::words::RESERVED;
 use logos::Logos;
 
 /// A token: its kind and its bytes.
@@ -10,60 +11,6 @@ pub(crate) struct RawToken {
     pub(crate) lo: u32,
     pub(crate) hi: u32,
 }
-
-/// The words that are never names.
-pub(crate) const RESERVED: &[&str] = &[
-    "module",
-    "import",
-    "const",
-    "synth",
-    "proof",
-    "assert",
-    "law",
-    "record",
-    "interface",
-    "impl",
-    "layout",
-    "fn",
-    "instr",
-    "contraction",
-    "schedule",
-    "step",
-    "builtin",
-    "for",
-    "in",
-    "do",
-    "grid",
-    "if",
-    "then",
-    "else",
-    "let",
-    "var",
-    "store",
-    "load",
-    "lease",
-    "alloc",
-    "fold",
-    "sum",
-    "reduce",
-    "blocks",
-    "as",
-    "at",
-    "by",
-    "over",
-    "from",
-    "to",
-    "into",
-    "where",
-    "writes",
-    "mask",
-    "out",
-    "reads",
-    "mut",
-    "true",
-    "false",
-    "Init",
-];
 
 const BOM: &str = "\u{feff}";
 

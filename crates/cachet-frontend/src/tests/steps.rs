@@ -229,7 +229,6 @@ fn steps_to_come_are_named() {
         ("keep a along i within L2 into a2", "keep"),
         ("registers (i, j) into c rows 4 lanes 8 through fma", "registers"),
         ("compute s at i", "compute"),
-        ("reduce k by (max: order)", "reduce"),
         ("parts [8, 8]", "parts"),
         ("element [f32; 8, 8]", "element"),
         ("tiles (i, j, k) (16, 16) (8, 8)", "tiles"),
@@ -240,6 +239,8 @@ fn steps_to_come_are_named() {
         let (report, _) = only(&matmul(&format!("schedule s of matmul =\n  {text}\n")));
         assert!(report.starts_with(&format!("not-built: not built yet: the step `{word}`")), "{text}: {report}");
     }
+    let (report, _) = only(&matmul("schedule s of matmul =\n  reduce k by (max: halving, sum: order)\n"));
+    assert!(report.starts_with("not-built: not built yet: `reduce .. by` with several parts"), "{report}");
     for (head, what) in [
         ("schedule s of matmul on M4Gpu =\n  zero (i, j) c\n", "schedules `on M4Gpu`"),
         ("schedule s of matmul (mut p: [f32; 4]) =\n  zero (i, j) c\n", "scratch parameters"),

@@ -3,7 +3,7 @@
 
 use crate::capture::{Arg, Args};
 use cachet_core::ir::{Buffer, Fun, Local, Stmt, StmtKind, Var, Word};
-use cachet_core::names::RESERVED;
+use cachet_core::names::taken;
 use cachet_core::rewrite::{Arm, Site};
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ fn rename(fun: &mut Fun, id: Id, name: String) {
 
 /// The first binder of the site whose name is reserved or means something else there.
 fn clash(fun: &Fun, site: &Site) -> Option<(Id, String)> {
-    let mut scope = Scope { fun, names: RESERVED.iter().copied().collect(), clash: None };
+    let mut scope = Scope { fun, names: taken().collect(), clash: None };
     scope.names.extend(fun.sizes.iter().map(|v| fun.vars[v.index()].name.as_str()));
     scope.names.extend(fun.params.iter().map(|b| fun.buffers[b.index()].name.as_str()));
     // What stands before the site in its block and around it is in scope.
