@@ -185,10 +185,10 @@ impl Operation {
     /// # Errors
     /// What breaks the chain.
     pub fn chain(&self, program: &Program, fun: &Fun, word: &Word, from: Local) -> Result<Uses, Break> {
-        let mut graph = Graph::new(program, fun);
+        let value = self.value(program).ok_or(Break::Other)?;
+        let mut graph = Graph::new(program, fun, value.clone());
         let root = graph.word(word).ok_or(Break::Large)?;
         let joins = self.joins(program, fun, &mut graph).ok_or(Break::Large)?;
-        let value = self.value(program).ok_or(Break::Other)?;
         let of_value = |l: Local| fun.locals.get(l.index()).is_some_and(|l| l.ty == value);
         let mut uses = Uses::default();
         let mut todo = vec![(root, from)];
@@ -211,7 +211,7 @@ impl Operation {
                 }
                 Node::Fold { .. } => return Err(Break::Twice),
                 Node::Word(_) | Node::Local(_) | Node::Any(_) | Node::Op(..) | Node::Tuple(_) | Node::Part(..) => {
-                    todo.push((joined(&mut graph, &joins, (id, total), &value, &mut uses)?, total));
+                    todo.push((joined(&mut graph, &joins, (id, total), &mut uses)?, total));
                 }
             }
         }
@@ -244,16 +244,10 @@ struct Join {
 }
 
 /// The chain that a node joins with something, and how.
-fn joined(
-    graph: &mut Graph<'_>,
-    joins: &[Join],
-    (id, total): (Id, Local),
-    value: &Ty,
-    uses: &mut Uses,
-) -> Result<Id, Break> {
+fn joined(graph: &mut Graph<'_>, joins: &[Join], (id, total): (Id, Local), uses: &mut Uses) -> Result<Id, Break> {
     let mut reason = Break::Other;
     for join in joins {
-        let Some(operands) = graph.operands(join.pattern, join.operands, value, id) else { continue };
+        let Some(operands) = graph.operands(join.pattern, join.operands, id) else { continue };
         let carries: Vec<bool> = operands.iter().map(|o| graph.mentions(*o, total)).collect();
         match (join.fused, carries.as_slice()) {
             (None, [true, false]) => return Ok(operands[0]),

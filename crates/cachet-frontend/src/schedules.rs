@@ -288,7 +288,9 @@ impl Expansion {
     ) -> Done<StepForm> {
         let of = self.loop_arg(world, index)?;
         let [part] = parts else {
-            return Err(world.report(Diagnostic::not_built(span, "`reduce .. by` with several parts, a law of blocks")));
+            return Err(
+                world.report(Diagnostic::not_built(span, "the step `reduce` with several parts, a law of blocks"))
+            );
         };
         match part.shape.kind {
             ast::ShapeKind::Order => Ok(StepForm::Reduce { of, op: part.name.name.clone(), at: part.name.span }),
@@ -296,7 +298,7 @@ impl Expansion {
             | ast::ShapeKind::Lanes(_)
             | ast::ShapeKind::Chunks(_)
             | ast::ShapeKind::Partials(_) => {
-                let what = "`reduce .. by` in another shape than `order`";
+                let what = "the step `reduce` in another shape than `order`";
                 Err(world.report(Diagnostic::not_built(part.shape.span, what)))
             }
         }

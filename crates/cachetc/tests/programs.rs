@@ -57,11 +57,26 @@ fn listings_and_claims_read_as_expected() {
     }
 }
 
+/// A schedule of a schedule rests on the laws of both, and one that regroups nothing on none.
+#[test]
+fn claims_list_the_laws_they_rest_on() {
+    let said = |file: &str, name: &str| text(&cachetc(&["scheduled", file, name]).stdout);
+    let again = said("tests/suite/regrouped.cachet", "shortest_in_rows");
+    let laws: Vec<&str> = again.lines().filter_map(|l| l.strip_prefix("  by ")).collect();
+    assert_eq!(
+        laws,
+        ["add associative exactly of MinPlus f32, proved", "add identity exactly of MinPlus f32, proved"],
+        "{again}"
+    );
+    assert!(!said("examples/matmul.cachet", "swapped").contains("  by "));
+}
+
 #[test]
 fn recipes_read_as_expected() {
     for (file, name, expected) in [
         ("examples/matmul.cachet", "swapped", "tests/suite/matmul.relate.txt"),
         ("examples/layer.cachet", "", "tests/suite/layer.relate.txt"),
+        ("tests/suite/regrouped.cachet", "modular", "tests/suite/regrouped.relate.txt"),
     ] {
         let all = ["scheduled", "--relate", file, name];
         let out = cachetc(if name.is_empty() { &all[..3] } else { &all });

@@ -50,6 +50,8 @@ type Free = Rc<BTreeSet<Local>>;
 /// Words of one function.
 pub struct Graph<'p> {
     program: &'p Program,
+    /// The type of a pattern's operands.
+    value: Ty,
     locals: &'p [LocalInfo],
     buffers: &'p [BufferInfo],
     nodes: Vec<Node>,
@@ -68,9 +70,10 @@ type Env = BTreeMap<Local, Id>;
 
 impl<'p> Graph<'p> {
     /// No words yet.
-    pub fn new(program: &'p Program, fun: &'p Fun) -> Graph<'p> {
+    pub fn new(program: &'p Program, fun: &'p Fun, value: Ty) -> Graph<'p> {
         Graph {
             program,
+            value,
             locals: &fun.locals,
             buffers: &fun.buffers,
             nodes: Vec::new(),
@@ -97,8 +100,15 @@ impl<'p> Graph<'p> {
         self.put(Node::Any(n), Free::default())
     }
 
-    /// An operation.
+    /// An operation. That of integers gives the low bits, whether or not the rest was proved to be nothing.
     pub fn op(&mut self, op: Op, args: Vec<Id>) -> Id {
+        let integer = matches!(args.first().and_then(|a| self.types[*a].as_ref()), Some(Ty::Elem(e)) if e.is_integer());
+        let op = match op {
+            Op::Prim(Prim::Add) if integer => Op::Prim(Prim::WrappingAdd),
+            Op::Prim(Prim::Sub) if integer => Op::Prim(Prim::WrappingSub),
+            Op::Prim(Prim::Mul) if integer => Op::Prim(Prim::WrappingMul),
+            op => op,
+        };
         let free = self.all_free(&args);
         self.put(Node::Op(op, args), free)
     }
@@ -125,7 +135,8 @@ impl<'p> Graph<'p> {
                 self.locals.get(l.index()).map(|l| l.ty.clone())
             }
             Node::Word(Word::Reduce(r)) => self.locals.get(r.operands.0.index()).map(|l| l.ty.clone()),
-            Node::Word(_) | Node::Any(_) => None,
+            Node::Any(_) => Some(self.value.clone()),
+            Node::Word(_) => None,
             Node::Op(Op::Method(p, _), _) => Some(Ty::Abstract(*p)),
             Node::Op(Op::Prim(prim), args) => match prim {
                 Prim::Eq | Prim::Lt | Prim::Le => Some(Ty::Elem(Elem::Bool)),
@@ -310,13 +321,13 @@ impl<'p> Graph<'p> {
         }
     }
 
-    /// So many operands of a type with which a pattern is this very word.
-    pub fn operands(&mut self, pattern: Id, count: u32, ty: &Ty, id: Id) -> Option<Vec<Id>> {
+    /// So many operands with which a pattern is this very word.
+    pub fn operands(&mut self, pattern: Id, count: u32, id: Id) -> Option<Vec<Id>> {
         let mut found = Found::default();
         if !self.unify(pattern, id, &mut found) {
             return None;
         }
-        let arity = if let Ty::Tuple(parts) = ty { parts.types.len() } else { 0 };
+        let arity = if let Ty::Tuple(parts) = &self.value { parts.types.len() } else { 0 };
         let mut out = Vec::new();
         for n in 0..count {
             let parts: Vec<Option<Id>> = (0..arity as u32).map(|p| found.parts.get(&(n, p)).copied()).collect();
@@ -333,7 +344,7 @@ impl<'p> Graph<'p> {
                 // An operand that the operation does not look at could be anything.
                 (None, _) => return None,
             };
-            if self.types[operand].as_ref() != Some(ty) {
+            if self.types[operand].as_ref() != Some(&self.value) {
                 return None;
             }
             out.push(operand);

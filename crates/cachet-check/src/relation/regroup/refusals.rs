@@ -70,7 +70,10 @@ impl Relation<'_> {
         d = match standing {
             Standing::Proved => d,
             Standing::False(fails) => d.note(differ(&fails)),
-            Standing::NotProved(why) => d.note(format!("the proof does not get past this: {why}")),
+            Standing::NotProved(why) => {
+                d.kind = Severity::NotProved;
+                d.note(format!("the proof does not get past this: {why}"))
+            }
             Standing::Missing { found, .. } => match found {
                 Found::Holds => d.help(format!("it holds: state it in `impl .. for {owner}`")),
                 Found::Fails(fails) => d.note(differ(&fails)),
