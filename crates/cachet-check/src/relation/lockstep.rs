@@ -407,7 +407,7 @@ impl Relation<'_> {
                 let acc = pair.base();
                 pair.run(side).lets.insert(f.acc, Sym::Cell(acc, vec![]));
                 let body = self.word(&f.body, side, pair);
-                Sym::Fold(Box::new(SymFold { n, count, acc, init, body }))
+                Sym::Fold(Box::new(SymFold { n, count, acc, init, body, regroup: f.regroup }))
             }
             Word::Reduce(r) => {
                 let empty = self.word(&r.empty, side, pair);

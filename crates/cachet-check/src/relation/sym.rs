@@ -54,6 +54,8 @@ pub struct SymFold {
     pub init: Sym,
     /// The next total.
     pub body: Sym,
+    /// Whether its terms may be regrouped.
+    pub regroup: bool,
 }
 
 /// A shaped reduction over `count` terms.
@@ -131,6 +133,7 @@ impl Sym {
                 acc: f.acc,
                 init: f.init.renamed(n, bases),
                 body: f.body.renamed(n, bases),
+                regroup: f.regroup,
             })),
             Sym::Reduce(r) => Sym::Reduce(Box::new(SymReduce {
                 n: r.n,
@@ -158,7 +161,8 @@ fn rename_formula(f: &Formula, (from, to): (Unknown, Unknown)) -> Formula {
     f.substitute(&with).unwrap_or_else(|| Term::Var(Unknown(u32::MAX)).lt(0))
 }
 
-/// That two words are the same, whatever the operations mean.
+/// That two words, the first of `S` and the second of `T`, are the same, whatever the operations mean. A step does not
+/// give permission to regroup, so what `T` permits `S` does.
 pub fn same(a: &Sym, b: &Sym) -> Formula {
     match (a, b) {
         (Sym::If(g, x, y), _) => choice(g, same(x, b), same(y, b)),
@@ -172,7 +176,7 @@ pub fn same(a: &Sym, b: &Sym) -> Formula {
         (Sym::Apply(f, x), Sym::Apply(g, y)) if f == g => all_same(x, y),
         (Sym::Tuple(x), Sym::Tuple(y)) => all_same(x, y),
         (Sym::Part(x, n), Sym::Part(y, m)) if n == m => same(x, y),
-        (Sym::Fold(x), Sym::Fold(y)) => {
+        (Sym::Fold(x), Sym::Fold(y)) if x.regroup || !y.regroup => {
             let body = y.body.renamed((y.n, x.n), &[(y.acc, x.acc)]);
             Formula::and([
                 equal(&x.count, &y.count),

@@ -3,8 +3,9 @@
 
 use crate::lie::{Lie, at, s};
 use cachet_core::interpret::{Array, Options, prepare};
-use cachet_core::ir::{Fun, FunId, Program, Ty};
+use cachet_core::ir::{Fold, Fun, FunId, Program, Ty, Word};
 use cachet_core::pattern::{MoveKind, PatIx, Regrouping, Side};
+use cachet_core::rewrite::map_block_words;
 
 /// A sum that wraps around, one that keeps the last that is not 0 (its order matters, its grouping does not), one whose
 /// laws are only said, and one without a word on grouping.
@@ -298,4 +299,17 @@ fn lines_about_what_is_not_there() {
         let lie = lie("lines", &whole(ADDED), &t).by(vec![split(4), line]);
         assert!(lie.check().is_err(), "{:?}", lie.rewrite.recipe);
     }
+}
+
+#[test]
+fn a_step_gives_no_permission() {
+    let text = whole(ADDED);
+    let mut lie = lie("permitted", &text, &text);
+    assert!(lie.check().is_ok());
+    let after = &mut lie.rewrite.after;
+    after.body = map_block_words(&after.body, &mut |word| match word {
+        Word::Fold(f) => Word::Fold(Box::new(Fold { regroup: true, ..*f })),
+        word => word,
+    });
+    assert!(lie.check().is_err(), "a sum that may be regrouped is no copy of one that may not");
 }
