@@ -192,7 +192,13 @@ fn slips_in_statements() {
             "help: the header of a loop or `fold` ends in `do`",
         ],
     );
-    in_fn("for i in M do f a", &["3:14 syntax expected `..` and the end of the range, found the word `do` [do]"]);
+    in_fn(
+        "for i in M do f a",
+        &[
+            "3:14 syntax expected `..` and the end of the range, found the word `do` [do]",
+            "help: a range is written `0 .. M`",
+        ],
+    );
     in_fn(
         "if a = b then f a",
         &["3:8 syntax expected `then`, found `=` [=]", "help: `=` gives a value; values are compared with `==`"],
