@@ -150,7 +150,8 @@ fn converts(names: &Names<'_>, cx: &Context, (ix, elem): (&Ix, Elem), event: &Ev
     let sides = [(Term::Lit(lo).le(i.clone()), format!("{lo} <= {text}")), (i.le(hi), format!("{text} <= {hi}"))];
     for (goal, side) in sides {
         let claim = format!("an index fits {elem}: {side}");
-        out.push(Condition::new(Kind::Converts, codes::OVERFLOW, cx, goal, claim).at(event.span, ""));
+        let c = Condition::new(Kind::Converts, codes::OVERFLOW, cx, goal, claim).at(event.span, "");
+        out.push(c.help(format!("bound its range by `requires`, or use a wider type: `{text} as i64`")));
     }
 }
 

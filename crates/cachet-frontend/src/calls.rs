@@ -26,10 +26,10 @@ impl World<'_> {
         if args.len() != callee.params.len() {
             let n = callee.params.len();
             let message = format!(
-                "`{}` takes {n} argument{}, and {} are given",
+                "`{}` takes {n} argument{}, and {}",
                 name.name,
                 if n == 1 { "" } else { "s" },
-                args.len()
+                scope::given(args.len())
             );
             let lent: Vec<&str> = callee.params.iter().map(|b| callee.buffers[b.index()].name.as_str()).collect();
             let d = Diagnostic::error(codes::ARITY, span, message).also(callee.span.0, "defined here");
@@ -296,7 +296,7 @@ impl World<'_> {
         span: Span,
     ) -> Done<Vec<(Ix, Ix)>> {
         if indices.len() != rank {
-            let message = format!("`{}` takes {rank} subscripts, and {} are given", name.name, indices.len());
+            let message = format!("`{}` takes {rank} subscripts, and {}", name.name, scope::given(indices.len()));
             return Err(self.report(Diagnostic::error(codes::ARITY, span, message)));
         }
         let mut axes = Vec::new();

@@ -176,8 +176,12 @@ fn equation(
     if let Target::Output(b) = &target {
         let extents = body.buffers[b.index()].extents.clone();
         if extents.len() != indices.len() {
-            let message =
-                format!("`{}` has {} axes, and {} indices are given", e.name.name, extents.len(), indices.len());
+            let message = format!(
+                "`{}` takes {} indices, and {}",
+                e.name.name,
+                extents.len(),
+                crate::scope::given(indices.len())
+            );
             return Err(world.report(Diagnostic::error(codes::ARITY, e.name.span, message)));
         }
         for ((v, extent), i) in indices.iter().zip(extents).zip(&e.indices) {
@@ -296,9 +300,9 @@ fn ranges(world: &mut World<'_>, body: &Body) -> Done<BTreeMap<Var, Domain>> {
                     names.ix(extent),
                     names.ix(x)
                 );
-                let d = Diagnostic::error(codes::SIZE, *span, message)
-                    .also(*first, "there")
-                    .help("give both axes the same size");
+                let d = Diagnostic::error(codes::SIZE, *span, message).also(*first, "there").help(
+                    "give both axes the same size; part of a longer axis is named by arithmetic, as in `x[i + 0]`",
+                );
                 return Err(world.report(d));
             }
         }

@@ -105,6 +105,10 @@ impl World<'_> {
     }
 }
 
+/// Why data is no index.
+pub(crate) const STATIC: &str =
+    "control is static: bounds, subscripts and guards are made of sizes and loop variables only";
+
 /// What a name means inside a function or equation.
 #[derive(Clone, Debug)]
 pub(crate) enum Meaning {

@@ -101,11 +101,11 @@ impl World<'_> {
         if indices.len() != axes.len() {
             let array = &body.buffers[buffer.index()].name;
             let message = format!(
-                "`{}` is a part of `{array}` and takes {} subscript{}, and {} are given",
+                "`{}` is a part of `{array}` and takes {} subscript{}, and {}",
                 name.name,
                 axes.len(),
                 if axes.len() == 1 { "" } else { "s" },
-                indices.len()
+                crate::scope::given(indices.len())
             );
             return Err(self.report(Diagnostic::error(codes::ARITY, span, message)));
         }

@@ -235,9 +235,11 @@ impl World<'_> {
 
     fn wrong_number(&mut self, name: &Ident, wanted: usize, given: usize, span: Span) -> Reported {
         let s = if wanted == 1 { "" } else { "s" };
-        let message = format!("`{}` takes {wanted} argument{s}, and {given} are given", name.name);
+        let message = format!("`{}` takes {wanted} argument{s}, and {}", name.name, scope::given(given));
         let d = Diagnostic::error(codes::ARITY, span, message);
-        self.report(d.note("an argument that is more than a name or a literal needs parentheses"))
+        self.report(d.note(
+            "arguments stand side by side, what is more than a name or a literal in parentheses: `f (x + 1.0) y`",
+        ))
     }
 
     /// A statement about numbers.

@@ -90,6 +90,11 @@ fn names_of(loaded: &Loaded, unit: usize) -> Vec<(String, Span, ItemRef, bool)> 
     named.collect()
 }
 
+/// `1 is given`, `2 are given`.
+pub(crate) fn given(n: usize) -> String {
+    format!("{n} {} given", if n == 1 { "is" } else { "are" })
+}
+
 /// An unknown name, with the nearest known one.
 pub(crate) fn unknown<'a>(name: &Ident, what: &str, known: impl Iterator<Item = &'a str>) -> Diagnostic {
     let d = Diagnostic::error(codes::UNKNOWN_NAME, name.span, format!("there is no {what} `{}` here", name.name));

@@ -87,7 +87,7 @@ impl World<'_> {
             // A condition that has problems of its own says so first.
             self.word_of(body, cond, &Ty::Elem(cachet_core::ir::Elem::Bool))?;
             let d = Diagnostic::error(codes::WORD_AS_INDEX, cond.span, "data cannot decide what runs")
-                .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only")
+                .note(crate::elaborate::STATIC)
                 .help("data chooses between values: `store c[i] = if x < y then x else y`");
             return Err(self.report(d));
         }
@@ -225,7 +225,12 @@ impl World<'_> {
                 (0, _) => format!("`{}` is a single value and has no subscripts", name.name),
                 (_, 0) => format!("`{}` is a local array, and one cell of it is wanted here", name.name),
                 (r, n) => {
-                    format!("`{}` takes {r} subscript{}, and {n} are given", name.name, if r == 1 { "" } else { "s" })
+                    format!(
+                        "`{}` takes {r} subscript{}, and {}",
+                        name.name,
+                        if r == 1 { "" } else { "s" },
+                        scope::given(n)
+                    )
                 }
             };
             return Err(self.report(Diagnostic::error(codes::ARITY, span, message)));
@@ -350,7 +355,7 @@ impl World<'_> {
 
     fn print(&mut self, body: &mut Body, name: &Ident, args: &[&Expr], span: Span) -> Done<StmtKind> {
         let [value] = args else {
-            let message = format!("`print` takes 1 argument, and {} are given", args.len());
+            let message = format!("`print` takes 1 argument, and {}", scope::given(args.len()));
             let d = Diagnostic::error(codes::ARITY, name.span.to(span), message);
             return Err(self.report(d.note("an argument that is more than a name or a literal needs parentheses")));
         };

@@ -73,7 +73,8 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
         for g in &groups {
             terminal::say(&group_text(g, seed));
         }
-        for name in cleared {
+        let compared = groups.iter().any(|g| matches!(g.library, Library::Found { .. }));
+        for name in cleared.iter().filter(|_| compared) {
             terminal::say(&format!("({name} was set and would slow OpenBLAS down; it was left out for this run)"));
         }
     }

@@ -35,7 +35,7 @@ pub fn run(as_json: bool) -> u8 {
 
 fn to_json(f: &Finding) -> Value {
     match &f.found {
-        Ok(text) => json!({ "what": f.what, "for": f.needed_for, "found": true, "text": text }),
+        Ok(text) => json!({ "what": f.what, "for": f.needed_for, "found": true, "text": text, "fix": null }),
         Err((why, fix)) => json!({ "what": f.what, "for": f.needed_for, "found": false, "text": why, "fix": fix }),
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cachetc, files, root, text};
+use common::{cachetc, files, root, skipped, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -145,4 +145,23 @@ fn claims_have_the_keys_of_the_page_and_list_their_laws() {
         bases,
         ["Composition u32 proved", "J wanted", "Leader i32 proved", "Total u32 proved"].map(String::from).into()
     );
+}
+
+#[test]
+fn measurements_have_the_keys_of_the_page() {
+    let said = text(&cachetc(&["doctor", "--json"]).stdout);
+    let all: Value = serde_json::from_str(&said).expect("JSON");
+    let found = all.as_array().expect("a list");
+    assert!(found.len() >= 3 && found.iter().all(|f| keys(f) == table("`doctor --json`", "key")), "{all}");
+    if !found.iter().any(|f| f["what"] == "LLVM" && f["found"] == true) {
+        skipped("llvm", "nothing can be measured");
+        return;
+    }
+    let out = cachetc(&["bench", "--json", "--size", "8", "--seconds", "1", "examples/matmul.cachet", "swapped"]);
+    let all: Value = serde_json::from_str(&text(&out.stdout)).expect("JSON");
+    assert_eq!(keys(&all), ["cleared", "groups", "seed"].map(String::from).into());
+    let group = &all["groups"][0];
+    assert_eq!(keys(group), table("`bench --json`", "key"));
+    assert_eq!((group["flops"].as_f64(), group["bytes"].as_f64()), (Some(1024.0), Some(768.0)), "{group}");
+    assert_eq!(keys(&group["rows"][0]), ["differing", "measured", "name", "nest"].map(String::from).into());
 }

@@ -136,6 +136,14 @@ struct Writer {
     cells: Cells,
 }
 
+impl Writer {
+    /// Whether it writes more than a cell, with the statements that it shares with a reader as they are there.
+    fn fills(&self, shared: usize) -> bool {
+        let own = |f: &Frame| f.depth != INSIDE && f.depth > shared && matches!(f.kind, FrameKind::Loop(..));
+        matches!(self.cells, Cells::Box(_)) || self.event.frames.iter().any(own)
+    }
+}
+
 struct Writers {
     writers: Vec<Writer>,
     /// Calls that leave a buffer unspecified.
@@ -189,12 +197,12 @@ impl Writers {
                 Order::Around(shared) => around.push((w, shared)),
             }
         }
-        // Where a writer precedes the read outright, earlier iterations of the read's own loops add nothing but cases.
-        let mut choices: Vec<Formula> = if before.is_empty() {
-            around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at)).collect()
-        } else {
-            before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at)).collect()
-        };
+        let mut choices: Vec<Formula> = before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at)).collect();
+        // Where a loop of writers precedes the read outright, earlier iterations of the read's own loops add nothing but
+        // cases. A single cell written first is where a running total starts; the others come from those iterations.
+        if !before.iter().any(|(w, shared)| w.fills(*shared)) {
+            choices.extend(around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at)));
+        }
         choices.truncate(MOST_WITNESSES);
         Formula::or(choices)
     }
@@ -262,12 +270,21 @@ fn live_of<'i>(ixs: impl Iterator<Item = &'i Ix>) -> Live {
 /// for, runs and writes the cell.
 fn witness(cx: &Context, w: &Writer, shared: usize, moved: Option<(Var, Term)>, at: &[Term]) -> Formula {
     let frames: Vec<&Frame> = w.event.frames.iter().filter(|f| f.depth != INSIDE && f.depth > shared).collect();
-    let solved = match &w.cells {
-        Cells::One(cell) => solve(&frames, moved.as_ref().map(|m| m.0), cell.iter(), cx, at),
-        // The box that starts last at or before the cell, along each axis.
-        Cells::Box(axes) => solve(&frames, moved.as_ref().map(|m| m.0), axes.iter().map(|(start, _)| start), cx, at),
-    };
     let mut there = cx.clone();
+    if let Some((var, then)) = &moved {
+        let domain = frames.iter().find_map(|f| match &f.kind {
+            FrameKind::Loop(v, d) if v == var => Some(d),
+            FrameKind::Loop(..) | FrameKind::Guard(..) => None,
+        });
+        domain.iter().for_each(|d| there.place(*var, d, then.clone()));
+    }
+    let solved = match &w.cells {
+        Cells::One(cell) => solve(&frames, moved.as_ref().map(|m| m.0), cell.iter(), &there, at),
+        // The box that starts last at or before the cell, along each axis.
+        Cells::Box(axes) => {
+            solve(&frames, moved.as_ref().map(|m| m.0), axes.iter().map(|(start, _)| start), &there, at)
+        }
+    };
     let mut parts = Vec::new();
     for frame in &frames {
         match &frame.kind {

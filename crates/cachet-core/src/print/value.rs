@@ -57,6 +57,9 @@ impl Names<'_> {
             };
             return std::iter::once(record.name.clone()).chain(fields.iter().enumerate().map(line)).collect();
         }
+        if matches!(word, Word::Op { .. }) && !text.contains('\n') {
+            return broken(&text, 0);
+        }
         text.split('\n').map(String::from).collect()
     }
 
@@ -98,6 +101,39 @@ pub(super) fn unambiguous(fun: &Fun) -> Fun {
         let name = std::iter::once(wanted.clone()).chain(others).find(|n| !taken.contains(n)).unwrap_or(wanted);
         taken.insert(name.clone());
         out.locals[l.index()].name = name;
+    }
+    out
+}
+
+/// A value that is too long for a line, broken before its outermost operators; lines after the first stand further in.
+fn broken(text: &str, deep: usize) -> Vec<String> {
+    let whole = || vec![format!("{:deep$}{text}", "")];
+    if text.len() + deep <= WIDTH {
+        return whole();
+    }
+    let operators: [&[&str]; 2] = [&[" + ", " - "], &[" * ", " / ", " % "]];
+    let Some(cuts) = operators.iter().map(|ops| outermost(text, ops)).find(|cuts| !cuts.is_empty()) else {
+        return whole();
+    };
+    let mut out = broken(&text[..cuts[0]], deep);
+    for (n, cut) in cuts.iter().enumerate() {
+        let end = cuts.get(n + 1).copied().unwrap_or(text.len());
+        out.extend(broken(&text[cut + 1..end], deep + 2));
+    }
+    out
+}
+
+/// Where one of the operators stands outside all brackets.
+fn outermost(text: &str, operators: &[&str]) -> Vec<usize> {
+    let mut open = 0_usize;
+    let mut out = Vec::new();
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => open += 1,
+            ')' | ']' | '}' => open = open.saturating_sub(1),
+            ' ' if open == 0 && operators.iter().any(|o| text[at..].starts_with(o)) => out.push(at),
+            _ => {}
+        }
     }
     out
 }

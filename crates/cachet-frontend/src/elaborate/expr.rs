@@ -280,7 +280,7 @@ impl World<'_> {
             let d = Diagnostic::error(
                 codes::ARITY,
                 span,
-                format!("`{}` has {} indices, and {} are given", name.name, extents.len(), indices.len()),
+                format!("`{}` has {} indices, and {}", name.name, extents.len(), scope::given(indices.len())),
             );
             return Err(self.report(d));
         }
@@ -344,9 +344,13 @@ impl World<'_> {
         let d = Diagnostic::error(
             codes::ARITY,
             span,
-            format!("`{name}` takes {wanted} argument{}, and {given} are given", if wanted == 1 { "" } else { "s" }),
+            format!(
+                "`{name}` takes {wanted} argument{}, and {}",
+                if wanted == 1 { "" } else { "s" },
+                scope::given(given)
+            ),
         )
-        .note("an argument that is more than a name or a literal needs parentheses");
+        .note("arguments stand side by side, what is more than a name or a literal in parentheses: `f (x + 1.0) y`");
         Err(self.report(d))
     }
 

@@ -1,6 +1,6 @@
 //! Indices, guards and domains: mathematical integers, linear, never data.
 
-use super::{Body, Done, Meaning, World};
+use super::{Body, Done, Meaning, STATIC, World};
 use crate::scope;
 use cachet_core::ir::{BlockPart, Domain, Guard, Ix, MAX_DIM, Rel, Var, VarKind};
 use cachet_source::{Diagnostic, codes};
@@ -57,7 +57,13 @@ impl World<'_> {
                 e.span,
                 "what is loaded cannot be an index, a bound or a condition",
             )
-            .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only"),
+            .note(STATIC),
+            ExprKind::Index { .. } => Diagnostic::error(
+                codes::WORD_AS_INDEX,
+                e.span,
+                "an element of an array is data, and cannot be an index, a bound or a condition",
+            )
+            .note(STATIC),
             _ => Diagnostic::error(
                 codes::WORD_AS_INDEX,
                 e.span,
@@ -91,7 +97,7 @@ impl World<'_> {
                     name.span,
                     format!("`{}` is data and cannot be an index", name.name),
                 )
-                .note("control is static: bounds, subscripts and guards are made of sizes and loop variables only");
+                .note(STATIC);
                 return Err(self.report(d));
             }
             None => {}

@@ -39,7 +39,7 @@ impl World<'_> {
             }
             None => {
                 let d = Diagnostic::error(codes::LITERAL, span, format!("the type of {text} is not known here"))
-                    .help(format!("give it one, f32 or f64: `let x: f32 = {text}`"));
+                    .help(format!("give it one, f32 or f64: `let x: f32 = {text}`, `from {text} as acc: f32`"));
                 return Err(self.report(d));
             }
         };

@@ -149,7 +149,7 @@ fn wrong_calls_are_refused() {
         first(&text)
     };
     assert_eq!(call("g a b"), "");
-    assert_eq!(call("g a"), "arity: `g` takes 2 arguments, and 1 are given [g a]");
+    assert_eq!(call("g a"), "arity: `g` takes 2 arguments, and 1 is given [g a]");
     assert_eq!(call("g b a"), "mode: `a` is `reads`, and parameter 2 (`y`) of `g` is written [a]");
     assert_eq!(call("g a d"), "type-mismatch: `d` holds f64, and parameter 2 (`y`) of `g` holds f32 [d]");
     assert_eq!(call("g a e"), "size: axis 1 of `e` is 5 long, and `g` wants 4 there [e]");

@@ -402,6 +402,7 @@ fn character_help(c: char) -> String {
         '\u{a0}' => " ",
         '&' => "&&",
         '|' => "||",
+        '^' => return "there is no power: multiply, as in `x * x`".to_owned(),
         '$' => return "a hole is `$` and a name: `$body`".to_owned(),
         c if c.is_alphabetic() => return "names are made of the letters a to z, digits, `_` and `'`".to_owned(),
         _ => return "remove it".to_owned(),
