@@ -196,13 +196,16 @@ impl Relation<'_> {
             self.context.assume(&known);
             let lines: Vec<Move> = lines.iter().chain(rest).cloned().collect();
             // A side that already is that choice is the branch that runs.
-            let arm =
-                |side: &Block| match side.as_slice() {
-                    [Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
-                        if holds { then.clone() } else { els.clone() }
+            let arm = |side: &Block| match side.as_slice() {
+                [Stmt { kind: StmtKind::If { guard: g, then, els }, .. }] if g == guard => {
+                    if holds {
+                        then.clone()
+                    } else {
+                        els.clone()
                     }
-                    _ => side.clone(),
-                };
+                }
+                _ => side.clone(),
+            };
             self.lines(arm(&s), arm(&t), &lines)?;
             self.context = outside.clone();
         }

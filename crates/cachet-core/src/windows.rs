@@ -5,7 +5,9 @@
 //! a negative length, the whole axis. The guess is not believed: the checker proves that each
 //! iteration stays inside its windows and that the windows are apart.
 
-use crate::ir::{Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window, Word};
+use crate::ir::{
+    Access, Block, BlockPart, Buffer, BufferInfo, Domain, Ix, Role, Stmt, StmtKind, Var, View, Window, Word,
+};
 use crate::linear::{Linear, difference, multiple, sum};
 use crate::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 use std::collections::{BTreeMap, BTreeSet};

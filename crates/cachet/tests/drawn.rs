@@ -242,6 +242,9 @@ fn accepted_grids_leave_what_loops_leave() {
     println!(
         "grids: {accepted} accepted, {refused_wrong} refused and wrong, {refused_equal} refused and not seen to differ"
     );
-    println!("steps on them: {} accepted, {} refused and wrong, {} runs", counts.accepted, counts.refused_wrong, counts.runs);
+    println!(
+        "steps on them: {} accepted, {} refused and wrong, {} runs",
+        counts.accepted, counts.refused_wrong, counts.runs
+    );
     assert!(accepted >= 40 && refused_wrong >= 20, "too little was tried");
 }

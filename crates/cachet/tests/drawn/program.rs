@@ -31,7 +31,8 @@ pub const RECORDS: &str = "record Pair where
 
 ";
 
-const HEAD: &str = "(reads a: [f32; M, N]) (reads t: [f32; N, M]) (mut c: [f32; M, N]) (mut y: [f32; N]) (mut z: [f32; M])
+const HEAD: &str =
+    "(reads a: [f32; M, N]) (reads t: [f32; N, M]) (mut c: [f32; M, N]) (mut y: [f32; N]) (mut z: [f32; M])
     (mut r: [Pair; M, N]) (mut w: [i32; M, N]) =";
 
 /// What a buffer's elements are.

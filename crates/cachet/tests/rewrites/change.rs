@@ -5,8 +5,8 @@
 //! around it.
 
 use cachet_core::ir::{
-    Access, Block, BlockPart, Buffer, Call, Device, Domain, Elem, Fold, Fun, Grid, Guard, Ix, Lit, Op, Prim, Reduce, Rel, Stmt,
-    StmtKind, Var, VarKind, View, Window, Word,
+    Access, Block, BlockPart, Buffer, Call, Device, Domain, Elem, Fold, Fun, Grid, Guard, Ix, Lit, Op, Prim, Reduce,
+    Rel, Stmt, StmtKind, Var, VarKind, View, Window, Word,
 };
 use cachet_core::rewrite::{Subst, refresh};
 
