@@ -13,7 +13,7 @@
 //! has and that differs when read later.
 
 use super::Relation;
-use super::sym::{Base, Sym, SymFold, SymReduce, identical, same};
+use super::sym::{Base, Sym, SymFold, SymReduce, distance, identical, same};
 use crate::condition::Kind;
 use crate::context::{Context, Shown};
 use crate::formula::{Formula, Term, Var as Unknown};
@@ -603,20 +603,24 @@ impl Pair {
         };
         let written = self.run(side).written.get(&key).map_or(&[][..], |w| &w.cells);
         let hits = |to: &[Term]| to.len() == at.len() && to.iter().zip(at).all(|(x, y)| identical(x, y));
+        // Plainly another cell: one subscript is so much more or less, whatever the indices are.
+        let misses = |to: &[Term]| to.iter().zip(at).any(|(x, y)| distance(x, y).is_some_and(|d| d != 0));
         // What was written before the newest write to this very cell does not matter.
         let newest = written.iter().rposition(|cell| hits(&cell.at));
-        let parts = written[newest.unwrap_or(0)..].iter().map(|cell| cell.word.parts + 1).sum();
+        let older = newest.unwrap_or(0);
+        let here: Vec<usize> = (older..written.len()).filter(|n| !misses(&written[*n].at)).collect();
+        let parts = here.iter().map(|n| written[*n].word.parts + 1).sum();
         if !self.copies(parts) {
             return Sym::Cell(self.base(), vec![]);
         }
         let written = self.run(side).written.get(&key).map_or(&[][..], |w| &w.cells);
-        let (mut word, newer) = match newest {
-            Some(n) => (written[n].word.sym.clone(), &written[n + 1..]),
-            None => (Sym::Cell(base.unwrap_or(Base(0)), at.to_vec()), written),
-        };
-        for cell in newer {
-            let here = crate::condition::same_tuple(&cell.at, at);
-            word = Sym::If(here, Box::new(cell.word.sym.clone()), Box::new(word));
+        let mut word = Sym::Cell(base.unwrap_or(Base(0)), at.to_vec());
+        for cell in here.into_iter().map(|n| &written[n]) {
+            let there = cell.word.sym.clone();
+            word = match hits(&cell.at) {
+                true => there,
+                false => Sym::If(crate::condition::same_tuple(&cell.at, at), Box::new(there), Box::new(word)),
+            };
         }
         word
     }

@@ -248,12 +248,15 @@ fn in_range(n: Unknown, count: &Term) -> Formula {
 
 /// Whether two terms are the same sum of the same parts, whatever the order and grouping: no proof is needed.
 pub fn identical(a: &Term, b: &Term) -> bool {
+    distance(a, b) == Some(0)
+}
+
+/// How much larger the first term is than the second, where that is plainly one number whatever the variables are.
+pub fn distance(a: &Term, b: &Term) -> Option<i128> {
     let mut parts: Vec<(&Term, i128)> = Vec::new();
     let mut constant = 0i128;
-    collect(a, 1, &mut parts, &mut constant)
-        && collect(b, -1, &mut parts, &mut constant)
-        && constant == 0
-        && parts.iter().all(|(_, c)| *c == 0)
+    let sum = collect(a, 1, &mut parts, &mut constant) && collect(b, -1, &mut parts, &mut constant);
+    (sum && parts.iter().all(|(_, c)| *c == 0)).then_some(constant)
 }
 
 /// Adds `factor * t`; false on overflow.
@@ -298,6 +301,8 @@ mod tests {
         assert!(identical(&a, &b));
         assert!(!identical(&a, &x.clone().add(1)));
         assert!(!identical(&x, &y));
+        assert_eq!(distance(&a.clone().add(1), &b), Some(1));
+        assert_eq!(distance(&x.clone().div(2), &x.clone().div(3)), None);
     }
 
     #[test]

@@ -136,6 +136,14 @@ struct Writer {
     cells: Cells,
 }
 
+impl Writer {
+    /// Whether it plainly writes another cell: by one number where another is asked for.
+    fn misses(&self, at: &[Term]) -> bool {
+        let Cells::One(cell) = &self.cells else { return false };
+        cell.iter().zip(at).any(|(ix, t)| matches!((ix, t), (Ix::Lit(n), Term::Lit(m)) if i128::from(*n) != *m))
+    }
+}
+
 struct Writers {
     writers: Vec<Writer>,
     /// Calls that leave a buffer unspecified.
@@ -183,20 +191,19 @@ impl Writers {
     fn written(&self, cx: &Context, reader: Option<&Event>, buffer: Buffer, at: &[Term]) -> Formula {
         let (mut before, mut around) = (Vec::new(), Vec::new());
         let outside = self.made.get(&buffer).copied().unwrap_or(0);
-        for w in self.writers.iter().rev().filter(|w| w.buffer == buffer && !self.killed(w)) {
+        let may = |w: &&Writer| w.buffer == buffer && !w.misses(at) && !self.killed(w);
+        for w in self.writers.iter().rev().filter(may) {
             match order(&w.event, reader) {
                 Order::Before(shared) => before.push((w, shared)),
                 Order::Around(shared) => around.push((w, shared)),
             }
         }
         // Where a writer precedes the read outright, earlier iterations of the read's own loops add nothing but cases.
-        let mut choices: Vec<Formula> = if before.is_empty() {
-            around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at)).collect()
-        } else {
-            before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at)).collect()
-        };
-        choices.truncate(MOST_WITNESSES);
-        Formula::or(choices)
+        if before.is_empty() {
+            let earlier = around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at));
+            return Formula::or(earlier.take(MOST_WITNESSES));
+        }
+        Formula::or(before.iter().take(MOST_WITNESSES).map(|(w, shared)| witness(cx, w, *shared, None, at)))
     }
 
     /// Whether the buffer may be unspecified after this writer because of a call.
