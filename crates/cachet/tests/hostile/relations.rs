@@ -252,7 +252,7 @@ fn a_store_is_passed_over_only_where_it_misses() {
     let text = |between: &str, word: &str| {
         let body = |word: &str| {
             format!(
-                "(mut c: [f32; M + 8]) (mut y: [f32; M, M]) =
+                "(mut c: [f32; 2 * M + 8]) (mut y: [f32; M, M]) =
   for i in 0 .. M do
     for j in 0 .. M do
       store c[i] = 1.0
