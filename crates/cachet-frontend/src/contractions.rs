@@ -201,7 +201,7 @@ fn equation(
     for (v, i) in indices.iter().zip(&e.indices) {
         match ranges.get(v) {
             Some(d) => free.push(d.clone()),
-            None => return Err(no_range(world, body, *v, i.span())),
+            None => return Err(no_range(world, body, *v, i.span(), true)),
         }
     }
     let Some(value) = tree.into_expr(&ranges) else {
@@ -214,7 +214,7 @@ fn equation(
             .skip(own)
             .find(|(i, info)| info.kind == VarKind::Index && !ranges.contains_key(&Var(*i as u32)));
         let v = missing.map_or(Var(0), |(i, _)| Var(i as u32));
-        return Err(no_range(world, body, v, e.value.span));
+        return Err(no_range(world, body, v, e.value.span, false));
     };
     body.names.truncate(depth);
     let extents = free.iter().map(|d| match d {
@@ -310,10 +310,12 @@ fn ranges(world: &mut World<'_>, body: &Body) -> Done<BTreeMap<Var, Domain>> {
     Ok(out.into_iter().map(|(v, (d, _))| (v, d)).collect())
 }
 
-fn no_range(world: &mut World<'_>, body: &Body, v: Var, span: Span) -> Reported {
+fn no_range(world: &mut World<'_>, body: &Body, v: Var, span: Span, free: bool) -> Reported {
     let name = body.vars.get(v.index()).map_or("?", |i| &i.name);
     let d = Diagnostic::error(codes::INDEX_RANGE, span, format!("the range of `{name}` is not known"))
-        .note("an index takes its range from an axis that it indexes alone, as in `a[k]`")
-        .help(format!("write it: `sum {name} in 0 .. 3. ..`"));
-    world.report(d)
+        .note("an index takes its range from an axis that it indexes alone, as in `a[k]`");
+    world.report(match free {
+        true => d.help(format!("read something along it: an axis indexed by `{name}` alone")),
+        false => d.help(format!("write it: `sum {name} in 0 .. 3. ..`")),
+    })
 }

@@ -48,6 +48,8 @@ pub(crate) struct World<'a> {
     pub index_functions: std::collections::BTreeSet<ItemRef>,
     /// How often functions of indices have been written out.
     pub applications: u32,
+    /// How many parts the indices have that names stand for, wherever they are used.
+    pub written_out: usize,
     /// Interfaces by item: positions in the program.
     pub interfaces: BTreeMap<ItemRef, u32>,
     /// Default bodies by interface and operation: for any implementation, the first type parameter.
@@ -212,6 +214,7 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mu
         records: BTreeMap::new(),
         index_functions: std::collections::BTreeSet::new(),
         applications: 0,
+        written_out: 0,
         interfaces: BTreeMap::new(),
         defaults: BTreeMap::new(),
         impls: Vec::new(),

@@ -17,6 +17,9 @@ const MAX_CHAIN: usize = 64;
 /// How often functions of indices may be applied, once what they apply is written out.
 const MAX_APPLICATIONS: u32 = 1 << 16;
 
+/// The most parts that the indices in a program may have where names stand for them.
+const MOST_WRITTEN_OUT: usize = 1 << 21;
+
 /// The most parts that a number may have once the functions that it applies are written out.
 const MAX_PARTS: usize = 1 << 12;
 
@@ -378,6 +381,20 @@ impl World<'_> {
             None => Err(Reported),
         })?;
         if parts(&ix) > MAX_PARTS { Err(self.too_many_parts(e.span)) } else { Ok(ix) }
+    }
+
+    /// An index in the place of its name: a name is short, and what it stands for need not be.
+    pub(crate) fn index_used(&mut self, ix: Ix, span: Span) -> Done<Ix> {
+        // Once is enough: what comes after it is refused as well.
+        if self.written_out > MOST_WRITTEN_OUT {
+            return Err(Reported);
+        }
+        self.written_out = self.written_out.saturating_add(parts(&ix));
+        if self.written_out > MOST_WRITTEN_OUT {
+            let message = format!("names of indices stand for more than {MOST_WRITTEN_OUT} parts in all");
+            return Err(self.report(Diagnostic::error(codes::LIMIT, span, message)));
+        }
+        Ok(ix)
     }
 
     /// Binds a name to an index. The name is another way to write the index, so names of names would double it.

@@ -13,7 +13,7 @@
 //! has and that differs when read later.
 
 use super::Relation;
-use super::sym::{Base, Sym, SymFold, SymReduce, identical, same};
+use super::sym::{Base, Sym, SymFold, SymReduce, distance, identical, same};
 use crate::condition::Kind;
 use crate::context::{Context, Shown};
 use crate::formula::{Formula, Term, Var as Unknown};
@@ -34,14 +34,33 @@ enum Key {
 /// What one side has written since the two were last known to agree.
 #[derive(Clone, Default)]
 struct Written {
-    cells: Vec<(Vec<Term>, Sym, Word)>,
+    cells: Vec<Cell>,
 }
+
+/// A write.
+#[derive(Clone)]
+struct Cell {
+    at: Vec<Term>,
+    word: Kept,
+    /// As it is written.
+    text: Word,
+}
+
+/// A word that is named or stored, and how many parts it has: each use copies them.
+#[derive(Clone)]
+struct Kept {
+    sym: Sym,
+    parts: usize,
+}
+
+/// The most parts that one statement may copy from words that are named or stored.
+const MOST_COPIED: usize = 1 << 18;
 
 /// One side's memory.
 #[derive(Clone)]
 struct Run {
     cx: Context,
-    lets: BTreeMap<Local, Sym>,
+    lets: BTreeMap<Local, Kept>,
     written: BTreeMap<Key, Written>,
     /// Contents of locals that the other side does not have.
     private: BTreeMap<Key, Base>,
@@ -60,6 +79,8 @@ struct Pair {
     /// Locals declared on either side of the fragment.
     declared: BTreeSet<Local>,
     next: u32,
+    /// How many parts the statement at hand has copied.
+    copied: usize,
     /// Whether a word was too large to be kept. What stands for it equals nothing.
     outgrown: bool,
 }
@@ -89,6 +110,7 @@ impl Relation<'_> {
             coupled: BTreeSet::new(),
             declared: BTreeSet::new(),
             next: 0,
+            copied: 0,
             outgrown: false,
         };
         self.pair_blocks(s, t, &mut pair, &When::End)
@@ -108,8 +130,7 @@ impl Relation<'_> {
                         pair.s.written.remove(key);
                         pair.t.written.remove(key);
                     }
-                    self.agree(pair, when);
-                    return Ok(());
+                    return self.agree(pair, when);
                 }
                 ([a, rest_s @ ..], [b, rest_t @ ..]) => {
                     self.pair_statements(a, b, pair)?;
@@ -168,7 +189,7 @@ impl Relation<'_> {
     ) -> Result<(), Diagnostic> {
         let (at_s, at_t) = (self.names().var(s.0).to_string(), self.names().var(t.0).to_string());
         let loops = format!("the loops at S.{at_s} and T.{at_t}");
-        self.agree(pair, &When::Before(at_s.clone(), at_t.clone()));
+        self.agree(pair, &When::Before(at_s.clone(), at_t.clone()))?;
         let note =
             format!("S.{at_s} runs over {}, T.{at_t} over {}", self.names().domain(s.1), self.names().domain(t.1));
         let same_trips = match (s.1, t.1) {
@@ -214,7 +235,7 @@ impl Relation<'_> {
         pair: &mut Pair,
     ) -> Result<(), Diagnostic> {
         let (g, h) = (self.names().guard(s.0), self.names().guard(t.0));
-        self.agree(pair, &When::Before(format!("if {g}"), format!("if {h}")));
+        self.agree(pair, &When::Before(format!("if {g}"), format!("if {h}")))?;
         let alike = pair.s.cx.guard(s.0).iff(pair.t.cx.guard(t.0));
         let what = format!("the two runs take the same branch at S: {g} and T: {h}");
         self.emit(Kind::Branch, &pair.s.cx.clone(), alike, &what, &[], &[]);
@@ -291,7 +312,7 @@ impl Relation<'_> {
         }
         declared.extend(in_s.iter().map(|l| pair.key(Side::S, *l)));
         declared.extend(in_t.iter().map(|l| pair.key(Side::T, *l)));
-        let mut starts: BTreeMap<(bool, Local), Sym> = BTreeMap::new();
+        let mut starts: BTreeMap<(bool, Local), Kept> = BTreeMap::new();
         for stmt in s {
             self.execute(stmt, Side::S, pair, &mut starts)?;
         }
@@ -300,13 +321,12 @@ impl Relation<'_> {
             self.execute(stmt, Side::T, pair, &mut starts)?;
         }
         pair.s.cx.continue_from(&pair.t.cx.clone());
-        if pair.outgrown {
-            return Err(self.shape("a word that is named or stored is too large to be compared"));
-        }
+        self.within_bounds(pair)?;
         for (a, b) in couples {
             if let (Some(x), Some(y)) = (starts.get(&(true, a)), starts.get(&(false, b))) {
                 let what = format!("the two runs start from the same words in {}", self.names().local(a));
-                self.emit(Kind::Start, &pair.s.cx.clone(), same(x, y), &what, &[], &[]);
+                let goal = self.same(&x.sym, &y.sym)?;
+                self.emit(Kind::Start, &pair.s.cx.clone(), goal, &what, &[], &[]);
             }
         }
         Ok(())
@@ -317,8 +337,9 @@ impl Relation<'_> {
         stmt: &Stmt,
         side: Side,
         pair: &mut Pair,
-        starts: &mut BTreeMap<(bool, Local), Sym>,
+        starts: &mut BTreeMap<(bool, Local), Kept>,
     ) -> Result<(), Diagnostic> {
+        pair.copied = 0;
         match &stmt.kind {
             StmtKind::Let { local, word } => {
                 let value = self.kept(word, side, pair);
@@ -330,20 +351,23 @@ impl Relation<'_> {
                 let key = pair.key(side, *local);
                 pair.fresh_contents(key);
                 if self.fun.locals[local.index()].dims.is_empty() {
-                    pair.run(side).written.insert(key, Written { cells: vec![(vec![], value, init.clone())] });
+                    let cell = Cell { at: vec![], word: value, text: init.clone() };
+                    pair.run(side).written.insert(key, Written { cells: vec![cell] });
                 }
             }
             StmtKind::Assign { local, at, word } => {
                 let value = self.kept(word, side, pair);
                 let at = pair.run(side).cx.tuple(at);
                 let key = pair.key(side, *local);
-                pair.run(side).written.entry(key).or_default().cells.push((at, value, word.clone()));
+                let cell = Cell { at, word: value, text: word.clone() };
+                pair.run(side).written.entry(key).or_default().cells.push(cell);
             }
             StmtKind::Store { to, word } => {
                 let value = self.kept(word, side, pair);
                 let at = pair.run(side).cx.tuple(&to.at);
                 let key = Key::Buffer(crate::wf::root(&self.fun, to.buffer));
-                pair.run(side).written.entry(key).or_default().cells.push((at, value, word.clone()));
+                let cell = Cell { at, word: value, text: word.clone() };
+                pair.run(side).written.entry(key).or_default().cells.push(cell);
             }
             StmtKind::Call(_)
             | StmtKind::Print(_)
@@ -358,15 +382,22 @@ impl Relation<'_> {
     }
 
     /// A word that is named or stored, and so may be copied any number of times.
-    fn kept(&mut self, word: &Word, side: Side, pair: &mut Pair) -> Sym {
+    fn kept(&mut self, word: &Word, side: Side, pair: &mut Pair) -> Kept {
         if !pair.outgrown {
-            let value = self.word(word, side, pair);
-            if value.is_small() {
-                return value;
+            let sym = self.word(word, side, pair);
+            if let Some(parts) = sym.parts() {
+                return Kept { sym, parts };
             }
             pair.outgrown = true;
         }
-        Sym::Cell(pair.base(), vec![])
+        Kept { sym: Sym::Cell(pair.base(), vec![]), parts: 1 }
+    }
+
+    fn within_bounds(&self, pair: &Pair) -> Result<(), Diagnostic> {
+        match pair.outgrown {
+            true => Err(self.shape("a word that is named or stored is too large to be compared")),
+            false => Ok(()),
+        }
     }
 
     /// A word as a tree over what memory held.
@@ -381,7 +412,11 @@ impl Relation<'_> {
             }
             Word::Local(l, at) => {
                 if let Some(value) = pair.run(side).lets.get(l) {
-                    return value.clone();
+                    let parts = value.parts;
+                    if pair.copies(parts) {
+                        return pair.run(side).lets[l].sym.clone();
+                    }
+                    return Sym::Cell(pair.base(), vec![]);
                 }
                 let at = pair.run(side).cx.tuple(at);
                 let key = pair.key(side, *l);
@@ -405,7 +440,7 @@ impl Relation<'_> {
                 let init = self.word(&f.init, side, pair);
                 let (n, count) = self.terms(f.var, &f.domain, side, pair);
                 let acc = pair.base();
-                pair.run(side).lets.insert(f.acc, Sym::Cell(acc, vec![]));
+                pair.run(side).lets.insert(f.acc, Kept { sym: Sym::Cell(acc, vec![]), parts: 1 });
                 let body = self.word(&f.body, side, pair);
                 Sym::Fold(Box::new(SymFold { n, count, acc, init, body, regroup: f.regroup }))
             }
@@ -414,8 +449,9 @@ impl Relation<'_> {
                 let (n, count) = self.terms(r.var, &r.domain, side, pair);
                 let element = self.word(&r.element, side, pair);
                 let operands = (pair.base(), pair.base());
-                pair.run(side).lets.insert(r.operands.0, Sym::Cell(operands.0, vec![]));
-                pair.run(side).lets.insert(r.operands.1, Sym::Cell(operands.1, vec![]));
+                for (local, base) in [(r.operands.0, operands.0), (r.operands.1, operands.1)] {
+                    pair.run(side).lets.insert(local, Kept { sym: Sym::Cell(base, vec![]), parts: 1 });
+                }
                 let combine = self.word(&r.combine, side, pair);
                 Sym::Reduce(Box::new(SymReduce { n, count, element, operands, combine, empty, shape: r.shape }))
             }
@@ -443,7 +479,7 @@ impl Relation<'_> {
     }
 
     /// Emits that everything either side wrote holds the same words on both, and from there on takes it as one.
-    fn agree(&mut self, pair: &mut Pair, when: &When) {
+    fn agree(&mut self, pair: &mut Pair, when: &When) -> Result<(), Diagnostic> {
         let keys: BTreeSet<Key> = pair.s.written.keys().chain(pair.t.written.keys()).copied().collect();
         for key in keys {
             if matches!(key, Key::Private(..)) {
@@ -458,29 +494,38 @@ impl Relation<'_> {
                 && s.cells
                     .iter()
                     .zip(&t.cells)
-                    .all(|((x, ..), (y, ..))| x.len() == y.len() && x.iter().zip(y).all(|(a, b)| identical(a, b)));
+                    .all(|(x, y)| x.at.len() == y.at.len() && x.at.iter().zip(&y.at).all(|(a, b)| identical(a, b)));
             let mut notes = Vec::new();
             if let Some(n) = self.parameter_note(key) {
                 notes.push(n);
             }
             if paired {
-                for ((_, a, in_s), (_, b, in_t)) in s.cells.iter().zip(&t.cells) {
+                for (a, b) in s.cells.iter().zip(&t.cells) {
                     let mut notes = notes.clone();
-                    notes.push(format!("S stores {}", self.names().word(in_s)));
-                    notes.push(format!("T stores {}", self.names().word(in_t)));
-                    self.emit(Kind::Words, &pair.s.cx.clone(), same(a, b), &what, &notes, &[]);
+                    notes.push(format!("S stores {}", self.names().word(&a.text)));
+                    notes.push(format!("T stores {}", self.names().word(&b.text)));
+                    let goal = self.same(&a.word.sym, &b.word.sym)?;
+                    self.emit(Kind::Words, &pair.s.cx.clone(), goal, &what, &notes, &[]);
                 }
             } else {
-                let rank = s.cells.first().or(t.cells.first()).map_or(0, |c| c.0.len());
+                let rank = s.cells.first().or(t.cells.first()).map_or(0, |c| c.at.len());
                 let y: Vec<Term> = (0..rank).map(|i| pair.s.cx.unknown(Shown::Hidden(format!("y{i}")))).collect();
                 pair.t.cx.continue_from(&pair.s.cx.clone());
+                pair.copied = 0;
                 let (a, b) = (pair.read(Side::S, key, &y), pair.read(Side::T, key, &y));
-                self.emit(Kind::Words, &pair.s.cx.clone(), same(&a, &b), &what, &notes, &[]);
+                self.within_bounds(pair)?;
+                let goal = self.same(&a, &b)?;
+                self.emit(Kind::Words, &pair.s.cx.clone(), goal, &what, &notes, &[]);
             }
             pair.s.written.remove(&key);
             pair.t.written.remove(&key);
             pair.fresh_contents(key);
         }
+        Ok(())
+    }
+
+    fn same(&self, a: &Sym, b: &Sym) -> Result<Formula, Diagnostic> {
+        same(a, b).ok_or_else(|| self.shape("two words choose among too many others to be compared"))
     }
 
     fn place(&self, key: Key) -> String {
@@ -558,16 +603,33 @@ impl Pair {
         };
         let written = self.run(side).written.get(&key).map_or(&[][..], |w| &w.cells);
         let hits = |to: &[Term]| to.len() == at.len() && to.iter().zip(at).all(|(x, y)| identical(x, y));
+        // Plainly another cell: one subscript is so much more or less, whatever the indices are.
+        let misses = |to: &[Term]| to.iter().zip(at).any(|(x, y)| distance(x, y).is_some_and(|d| d != 0));
         // What was written before the newest write to this very cell does not matter.
-        let (mut word, newer) = match written.iter().rposition(|(to, ..)| hits(to)) {
-            Some(n) => (written[n].1.clone(), &written[n + 1..]),
-            None => (Sym::Cell(base.unwrap_or(Base(0)), at.to_vec()), written),
-        };
-        for (to, value, _) in newer {
-            let here = crate::condition::same_tuple(to, at);
-            word = Sym::If(here, Box::new(value.clone()), Box::new(word));
+        let newest = written.iter().rposition(|cell| hits(&cell.at));
+        let older = newest.unwrap_or(0);
+        let here: Vec<usize> = (older..written.len()).filter(|n| !misses(&written[*n].at)).collect();
+        let parts = here.iter().map(|n| written[*n].word.parts + 1).sum();
+        if !self.copies(parts) {
+            return Sym::Cell(self.base(), vec![]);
+        }
+        let written = self.run(side).written.get(&key).map_or(&[][..], |w| &w.cells);
+        let mut word = Sym::Cell(base.unwrap_or(Base(0)), at.to_vec());
+        for cell in here.into_iter().map(|n| &written[n]) {
+            let there = cell.word.sym.clone();
+            word = match hits(&cell.at) {
+                true => there,
+                false => Sym::If(crate::condition::same_tuple(&cell.at, at), Box::new(there), Box::new(word)),
+            };
         }
         word
+    }
+
+    /// Whether the statement at hand may copy so many parts more.
+    fn copies(&mut self, parts: usize) -> bool {
+        self.copied = self.copied.saturating_add(parts);
+        self.outgrown |= self.copied > MOST_COPIED;
+        !self.outgrown
     }
 }
 

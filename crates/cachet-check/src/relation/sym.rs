@@ -86,13 +86,13 @@ impl Sym {
         }
     }
 
-    /// Whether it has few enough parts, nested little enough, to be copied and compared.
-    pub fn is_small(&self) -> bool {
+    /// How many parts it has, if these are few enough, and nested little enough, to be copied and compared.
+    pub fn parts(&self) -> Option<usize> {
         let (mut todo, mut size) = (vec![(self, 0)], 0);
         while let Some((word, depth)) = todo.pop() {
             size += 1;
             if size > MAX_SIZE || depth > MAX_DEPTH {
-                return false;
+                return None;
             }
             let below = depth + 1;
             match word {
@@ -106,7 +106,7 @@ impl Sym {
                 Sym::Reduce(r) => todo.extend([(&r.element, below), (&r.combine, below), (&r.empty, below)]),
             }
         }
-        true
+        Some(size)
     }
 
     /// With an unknown and bases replaced.
@@ -161,48 +161,73 @@ fn rename_formula(f: &Formula, (from, to): (Unknown, Unknown)) -> Formula {
     f.substitute(&with).unwrap_or_else(|| Term::Var(Unknown(u32::MAX)).lt(0))
 }
 
-/// That two words, the first of `S` and the second of `T`, are the same, whatever the operations mean. A step does not
-/// give permission to regroup, so what `T` permits `S` does.
-pub fn same(a: &Sym, b: &Sym) -> Formula {
-    match (a, b) {
-        (Sym::If(g, x, y), _) => choice(g, same(x, b), same(y, b)),
-        (_, Sym::If(g, x, y)) => choice(g, same(a, x), same(a, y)),
-        (Sym::Lit(x), Sym::Lit(y)) => truth(x == y),
-        (Sym::Index(x, e), Sym::Index(y, f)) if e == f => equal(x, y),
-        (Sym::Cell(x, at), Sym::Cell(y, to)) if x == y && at.len() == to.len() => {
-            Formula::and(at.iter().zip(to).map(|(s, t)| equal(s, t)))
-        }
-        (Sym::Op(o, d, x), Sym::Op(p, e, y)) if o == p && d == e => all_same(x, y),
-        (Sym::Apply(f, x), Sym::Apply(g, y)) if f == g => all_same(x, y),
-        (Sym::Tuple(x), Sym::Tuple(y)) => all_same(x, y),
-        (Sym::Part(x, n), Sym::Part(y, m)) if n == m => same(x, y),
-        (Sym::Fold(x), Sym::Fold(y)) if x.regroup || !y.regroup => {
-            let body = y.body.renamed((y.n, x.n), &[(y.acc, x.acc)]);
-            Formula::and([
-                equal(&x.count, &y.count),
-                same(&x.init, &y.init),
-                in_range(x.n, &x.count).implies(same(&x.body, &body)),
-            ])
-        }
-        (Sym::Reduce(x), Sym::Reduce(y)) if x.shape == y.shape => {
-            let element = y.element.renamed((y.n, x.n), &[]);
-            let combine = y.combine.renamed((y.n, x.n), &[(y.operands.0, x.operands.0), (y.operands.1, x.operands.1)]);
-            Formula::and([
-                equal(&x.count, &y.count),
-                same(&x.empty, &y.empty),
-                same(&x.combine, &combine),
-                in_range(x.n, &x.count).implies(same(&x.element, &element)),
-            ])
-        }
-        _ => Formula::False,
-    }
+/// That two words, the first of `S` and the second of `T`, are the same, whatever the operations mean; `None` where that
+/// is too long a formula. A step does not give permission to regroup, so what `T` permits `S` does.
+pub fn same(a: &Sym, b: &Sym) -> Option<Formula> {
+    let mut pairs = Pairs { left: MOST_PAIRS };
+    let formula = pairs.same(a, b);
+    (pairs.left > 0).then_some(formula)
 }
 
-fn all_same(x: &[Sym], y: &[Sym]) -> Formula {
-    if x.len() != y.len() {
-        return Formula::False;
+/// The most pairs of parts that one comparison takes. Two choices of many words each are compared word by word: the
+/// formula may be as long as one is times the other, and the prover reads none as long as this.
+const MOST_PAIRS: usize = 1 << 18;
+
+/// A comparison under way.
+struct Pairs {
+    /// How many more pairs may be looked at.
+    left: usize,
+}
+
+impl Pairs {
+    fn same(&mut self, a: &Sym, b: &Sym) -> Formula {
+        if self.left == 0 {
+            return Formula::False;
+        }
+        self.left -= 1;
+        match (a, b) {
+            // One condition decides both.
+            (Sym::If(g, x, y), Sym::If(h, u, v)) if g == h => choice(g, self.same(x, u), self.same(y, v)),
+            (Sym::If(g, x, y), _) => choice(g, self.same(x, b), self.same(y, b)),
+            (_, Sym::If(g, x, y)) => choice(g, self.same(a, x), self.same(a, y)),
+            (Sym::Lit(x), Sym::Lit(y)) => truth(x == y),
+            (Sym::Index(x, e), Sym::Index(y, f)) if e == f => equal(x, y),
+            (Sym::Cell(x, at), Sym::Cell(y, to)) if x == y && at.len() == to.len() => {
+                Formula::and(at.iter().zip(to).map(|(s, t)| equal(s, t)))
+            }
+            (Sym::Op(o, d, x), Sym::Op(p, e, y)) if o == p && d == e => self.all_same(x, y),
+            (Sym::Apply(f, x), Sym::Apply(g, y)) if f == g => self.all_same(x, y),
+            (Sym::Tuple(x), Sym::Tuple(y)) => self.all_same(x, y),
+            (Sym::Part(x, n), Sym::Part(y, m)) if n == m => self.same(x, y),
+            (Sym::Fold(x), Sym::Fold(y)) if x.regroup || !y.regroup => {
+                let body = y.body.renamed((y.n, x.n), &[(y.acc, x.acc)]);
+                Formula::and([
+                    equal(&x.count, &y.count),
+                    self.same(&x.init, &y.init),
+                    in_range(x.n, &x.count).implies(self.same(&x.body, &body)),
+                ])
+            }
+            (Sym::Reduce(x), Sym::Reduce(y)) if x.shape == y.shape => {
+                let element = y.element.renamed((y.n, x.n), &[]);
+                let operands = [(y.operands.0, x.operands.0), (y.operands.1, x.operands.1)];
+                let combine = y.combine.renamed((y.n, x.n), &operands);
+                Formula::and([
+                    equal(&x.count, &y.count),
+                    self.same(&x.empty, &y.empty),
+                    self.same(&x.combine, &combine),
+                    in_range(x.n, &x.count).implies(self.same(&x.element, &element)),
+                ])
+            }
+            _ => Formula::False,
+        }
     }
-    Formula::and(x.iter().zip(y).map(|(a, b)| same(a, b)))
+
+    fn all_same(&mut self, x: &[Sym], y: &[Sym]) -> Formula {
+        if x.len() != y.len() {
+            return Formula::False;
+        }
+        Formula::and(x.iter().zip(y).map(|(a, b)| self.same(a, b)))
+    }
 }
 
 fn choice(g: &Formula, yes: Formula, no: Formula) -> Formula {
@@ -227,12 +252,15 @@ fn in_range(n: Unknown, count: &Term) -> Formula {
 
 /// Whether two terms are the same sum of the same parts, whatever the order and grouping: no proof is needed.
 pub fn identical(a: &Term, b: &Term) -> bool {
+    distance(a, b) == Some(0)
+}
+
+/// How much larger the first term is than the second, where that is plainly one number whatever the variables are.
+pub fn distance(a: &Term, b: &Term) -> Option<i128> {
     let mut parts: Vec<(&Term, i128)> = Vec::new();
     let mut constant = 0i128;
-    collect(a, 1, &mut parts, &mut constant)
-        && collect(b, -1, &mut parts, &mut constant)
-        && constant == 0
-        && parts.iter().all(|(_, c)| *c == 0)
+    let sum = collect(a, 1, &mut parts, &mut constant) && collect(b, -1, &mut parts, &mut constant);
+    (sum && parts.iter().all(|(_, c)| *c == 0)).then_some(constant)
 }
 
 /// Adds `factor * t`; false on overflow.
@@ -277,6 +305,8 @@ mod tests {
         assert!(identical(&a, &b));
         assert!(!identical(&a, &x.clone().add(1)));
         assert!(!identical(&x, &y));
+        assert_eq!(distance(&a.clone().add(1), &b), Some(1));
+        assert_eq!(distance(&x.clone().div(2), &x.clone().div(3)), None);
     }
 
     #[test]
@@ -284,10 +314,30 @@ mod tests {
         use cachet_core::ir::Prim;
         let c = |b| Sym::Cell(Base(b), vec![]);
         let op = |p, a: Sym, b: Sym| Sym::Op(Op::Prim(p), Device::HOST, vec![a, b]);
+        let same = |a: &Sym, b: &Sym| same(a, b).unwrap();
         assert_eq!(same(&op(Prim::Add, c(0), c(1)), &op(Prim::Add, c(0), c(1))).eval(&[]), Some(true));
         assert_eq!(same(&op(Prim::Add, c(0), c(1)), &op(Prim::Add, c(1), c(0))).eval(&[]), Some(false));
         assert_eq!(same(&op(Prim::Add, c(0), c(1)), &op(Prim::Mul, c(0), c(1))).eval(&[]), Some(false));
         let zero = |bits| Sym::Lit(Lit { elem: Elem::F32, bits });
         assert_eq!(same(&zero(0), &zero(0x8000_0000)).eval(&[]), Some(false));
+    }
+
+    /// A choice among `2^depth` words by conditions on `x + shift`.
+    fn choices(depth: u32, shift: i128) -> Sym {
+        if depth == 0 {
+            return Sym::Cell(Base(0), vec![Term::Var(Unknown(0)).add(shift)]);
+        }
+        let guard = Term::Var(Unknown(0)).add(shift).rem(i128::from(depth) + 1).equals(0);
+        Sym::If(guard, Box::new(choices(depth - 1, 2 * shift)), Box::new(choices(depth - 1, 2 * shift + 1)))
+    }
+
+    #[test]
+    fn choices_of_choices_are_compared_within_bounds() {
+        let few = same(&choices(3, 1), &choices(3, 1)).unwrap();
+        assert!((-9..9).all(|x| few.eval(&[x]) == Some(true)));
+        let other = same(&choices(3, 1), &choices(3, 2)).unwrap();
+        assert!((-9..9).any(|x| other.eval(&[x]) == Some(false)));
+        assert!(same(&choices(11, 1), &choices(11, 1)).is_some(), "by one condition at a time");
+        assert!(same(&choices(11, 1), &choices(11, 2)).is_none(), "four million pairs");
     }
 }

@@ -26,6 +26,9 @@ use cachet_core::rewrite::{Visit, visit_block, visit_stmt};
 use cachet_source::{Diagnostic, Span, codes};
 use std::collections::BTreeSet;
 
+/// The most windows of a grid: each is compared with every other.
+const MOST_WINDOWS: usize = 256;
+
 /// The conditions of every grid of a function.
 pub fn conditions(program: &Program, fun: &Fun, out: &mut Vec<Condition>) -> Result<(), Box<Failure>> {
     walk(program, fun, &Context::entry(fun), &fun.body, out)
@@ -112,6 +115,10 @@ impl Site<'_> {
             let message = format!("{what} stands inside the grid over {}", self.axes());
             let d = Diagnostic::error(codes::GRID, span, message).also(self.span, "the grid");
             return Err(misfit(Kind::Window, d.note("the iterations of a grid may run in any order, or at once")));
+        }
+        if self.grid.writes.len() > MOST_WINDOWS {
+            let message = format!("the grid over {} has more than {MOST_WINDOWS} windows", self.axes());
+            return Err(self.refuse(self.span, message));
         }
         if let Some((local, span)) = shape.assigned.iter().find(|(l, _)| !shape.declared.contains(l)) {
             let name = self.names.local(*local);

@@ -142,6 +142,12 @@ impl Writer {
         let own = |f: &Frame| f.depth != INSIDE && f.depth > shared && matches!(f.kind, FrameKind::Loop(..));
         matches!(self.cells, Cells::Box(_)) || self.event.frames.iter().any(own)
     }
+
+    /// Whether it plainly writes another cell: by one number where another is asked for.
+    fn misses(&self, at: &[Term]) -> bool {
+        let Cells::One(cell) = &self.cells else { return false };
+        cell.iter().zip(at).any(|(ix, t)| matches!((ix, t), (Ix::Lit(n), Term::Lit(m)) if i128::from(*n) != *m))
+    }
 }
 
 struct Writers {
@@ -191,20 +197,20 @@ impl Writers {
     fn written(&self, cx: &Context, reader: Option<&Event>, buffer: Buffer, at: &[Term]) -> Formula {
         let (mut before, mut around) = (Vec::new(), Vec::new());
         let outside = self.made.get(&buffer).copied().unwrap_or(0);
-        for w in self.writers.iter().rev().filter(|w| w.buffer == buffer && !self.killed(w)) {
+        let may = |w: &&Writer| w.buffer == buffer && !w.misses(at) && !self.killed(w);
+        for w in self.writers.iter().rev().filter(may) {
             match order(&w.event, reader) {
                 Order::Before(shared) => before.push((w, shared)),
                 Order::Around(shared) => around.push((w, shared)),
             }
         }
-        let mut choices: Vec<Formula> = before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at)).collect();
+        let before_all = before.iter().map(|(w, shared)| witness(cx, w, *shared, None, at));
         // Where a loop of writers precedes the read outright, earlier iterations of the read's own loops add nothing but
         // cases. A single cell written first is where a running total starts; the others come from those iterations.
-        if !before.iter().any(|(w, shared)| w.fills(*shared)) {
-            choices.extend(around.iter().flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at)));
-        }
-        choices.truncate(MOST_WITNESSES);
-        Formula::or(choices)
+        let filled = before.iter().any(|(w, shared)| w.fills(*shared));
+        let around = around.iter().take(if filled { 0 } else { usize::MAX });
+        let earlier = around.flat_map(|(w, shared)| earlier_iterations(cx, w, outside..*shared, at));
+        Formula::or(before_all.chain(earlier).take(MOST_WITNESSES))
     }
 
     /// Whether the buffer may be unspecified after this writer because of a call.

@@ -76,7 +76,10 @@ impl World<'_> {
     fn ix_name(&mut self, body: &Body, name: &Ident) -> Done<Ix> {
         match body.find(&name.name) {
             Some(Meaning::Var(v)) => return Ok(Ix::Var(*v)),
-            Some(Meaning::Ix(ix)) => return Ok(ix.clone()),
+            Some(Meaning::Ix(ix)) => {
+                let ix = ix.clone();
+                return self.index_used(ix, name.span);
+            }
             Some(Meaning::Block(_)) => {
                 let d = Diagnostic::error(
                     codes::WORD_AS_INDEX,

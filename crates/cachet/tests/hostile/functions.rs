@@ -111,3 +111,19 @@ fn a_size_is_not_halved() {
     assert!(!accepts(None) && !accepts(range(6)));
     assert!(accepts(range(8)) && accepts(range(0)));
 }
+
+/// Each window is compared with every other, so there is an end to them.
+#[test]
+fn a_grid_has_so_many_windows_at_most() {
+    let text = |count: usize| {
+        let windows: Vec<String> = (0..count).map(|k| format!("x[i, {k}]")).collect();
+        format!(
+            "fn f (mut x: [f32; N, {count}]) =\n  grid i in 0 .. N writes {} do\n    store x[i, 0] = 1.0\n",
+            windows.join(", ")
+        )
+    };
+    let message = refused("many_windows", &text(257));
+    assert!(message.contains("more than 256 windows"), "{message}");
+    let program = program("as_many_windows", &text(20));
+    assert!(Checker::new(program).accept_function(FunId(0)).is_ok());
+}

@@ -245,3 +245,29 @@ fn t (mut c: [f32; 1]) =
     let text = format!("fn s {}\nfn t {}", chain("+"), chain("-"));
     assert!(Lie::new("chain", &text).by(vec![MoveKind::Unroll(s("k"))]).check().is_err());
 }
+
+/// A store to a cell that is plainly another one is passed over; one to a cell that may be the same is not.
+#[test]
+fn a_store_is_passed_over_only_where_it_misses() {
+    let text = |between: &str, word: &str| {
+        let body = |word: &str| {
+            format!(
+                "(mut c: [f32; 2 * M + 8]) (mut y: [f32; M, M]) =
+  for i in 0 .. M do
+    for j in 0 .. M do
+      store c[i] = 1.0
+      store c[{between}] = 2.0
+      store y[i, j] = {word}
+"
+            )
+        };
+        format!("fn s {}\nfn t {}", body("load c[i]"), body(word))
+    };
+    Lie::new("plainly", &text("i + 3", "1.0")).is_accepted();
+    Lie::new("plainly_the_last", &text("M + 7", "1.0")).is_accepted();
+    Lie::new("the_same", &text("2 * i - i", "2.0")).is_accepted();
+    for between in ["j", "i / 2", "i + j", "min i j"] {
+        Lie::new("perhaps", &text(between, "1.0")).is_refused();
+        Lie::new("perhaps_not", &text(between, "2.0")).check().expect_err("each may be the last store");
+    }
+}
