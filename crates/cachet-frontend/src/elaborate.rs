@@ -1,9 +1,11 @@
 //! The order in which items are elaborated, and the state that elaboration shares.
 
+mod applied;
 mod conversion;
 mod expr;
 mod index;
 mod literal;
+mod operators;
 mod sums;
 
 pub(crate) use expr::{ELEMS, is_platform};
