@@ -75,7 +75,7 @@ pub struct Condition {
     /// Suggestions to the prover.
     pub hints: Arc<Vec<Hint>>,
     /// What could not be proved, if it is not: the rest of `could not prove ..`.
-    pub claim: String,
+    pub claim: Wording,
     /// The kind of problem it is if it fails.
     pub code: Code,
     /// Where; the first is the primary one.
@@ -90,9 +90,60 @@ pub struct Condition {
     keep: Vec<Unknown>,
 }
 
+/// What a condition says, in words. Most conditions are proved and never read, so bounds are put into words when they are.
+#[derive(Clone, Debug)]
+pub enum Wording {
+    /// As it is.
+    Text(String),
+    /// `what: lo <= x < hi`
+    Within {
+        /// What it is about.
+        what: Arc<str>,
+        /// The lower bound.
+        lo: Arc<str>,
+        /// What is bounded.
+        x: Arc<str>,
+        /// What it stays below.
+        hi: Arc<str>,
+    },
+}
+
+impl From<String> for Wording {
+    fn from(text: String) -> Wording {
+        Wording::Text(text)
+    }
+}
+
+impl From<&str> for Wording {
+    fn from(text: &str) -> Wording {
+        Wording::Text(text.into())
+    }
+}
+
+impl std::fmt::Display for Wording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wording::Text(text) => f.write_str(text),
+            Wording::Within { what, lo, x, hi } => write!(f, "{what}: {lo} <= {x} < {hi}"),
+        }
+    }
+}
+
+impl Wording {
+    /// The two halves of a bound.
+    fn sides(&self) -> Option<[String; 2]> {
+        match self {
+            Wording::Text(_) => None,
+            Wording::Within { what, lo, x, hi } => {
+                Some([format!("{what}: {lo} <= {x}"), format!("{what}: {x} < {hi}")])
+            }
+        }
+    }
+}
+
 impl Condition {
     /// That `goal` holds in `cx`.
-    pub fn new(kind: Kind, code: Code, cx: &Context, goal: Formula, claim: impl Into<String>) -> Condition {
+    pub fn new(kind: Kind, code: Code, cx: &Context, goal: Formula, claim: impl Into<Wording>) -> Condition {
         Condition {
             kind,
             facts: cx.facts().clone(),
@@ -112,6 +163,14 @@ impl Condition {
     /// The statement about integers.
     pub fn problem(&self) -> Problem {
         context::problem(&self.shown, &self.facts, &self.goal, &self.hints)
+    }
+
+    /// The conditions that a bound consists of.
+    fn sides(&self) -> Vec<Condition> {
+        let (Some(texts), Formula::And(parts)) = (self.claim.sides(), &self.goal) else { return Vec::new() };
+        let side =
+            |(goal, text): (&Formula, String)| Condition { goal: goal.clone(), claim: text.into(), ..self.clone() };
+        parts.iter().zip(texts).map(side).collect()
     }
 
     /// How its unknowns print, by number.
@@ -150,7 +209,7 @@ pub struct Proved {
     /// What it was about.
     pub kind: Kind,
     /// What was proved.
-    pub claim: String,
+    pub claim: Wording,
 }
 
 impl From<Condition> for Proved {
@@ -179,10 +238,19 @@ pub fn decide(conditions: &[Condition]) -> Vec<Verdict> {
 /// Proves each condition in order, up to the first that fails.
 pub fn discharge(proofs: &mut Proofs, conditions: &[Condition]) -> Result<(), Box<Failure>> {
     for c in conditions {
-        match proofs.prove(c) {
-            Verdict::Proved(_) => {}
-            Verdict::Refuted(model) => return Err(Box::new(refuted(c, model))),
-            Verdict::Undecided { reason } => return Err(Box::new(undecided(c, &reason))),
+        let verdict = proofs.prove(c);
+        if matches!(verdict, Verdict::Proved(_)) {
+            continue;
+        }
+        // Of a bound it is said which side fails.
+        let failed = |side: &Condition, verdict| match verdict {
+            Verdict::Proved(_) => None,
+            Verdict::Refuted(model) => Some(refuted(side, model)),
+            Verdict::Undecided { reason } => Some(undecided(side, &reason)),
+        };
+        let side = c.sides().iter().find_map(|side| failed(side, proofs.prove(side)));
+        if let Some(failure) = side.or_else(|| failed(c, verdict)) {
+            return Err(Box::new(failure));
         }
     }
     Ok(())

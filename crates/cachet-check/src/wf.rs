@@ -26,7 +26,7 @@ pub mod range;
 
 pub use dead::dead;
 
-use crate::condition::{Condition, Failure, Kind, misfit};
+use crate::condition::{Condition, Failure, Kind, Wording, misfit};
 use crate::context::{Context, Shown};
 use crate::events::{Contexts, Event, What, events};
 use crate::formula::{Formula, Term};
@@ -107,16 +107,13 @@ fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event,
     let outside: Arc<str> = format!("`{}` may be outside", names.access(a)).into();
     let has: Arc<str> = format!("`{}` has {} here", info.name, extent_words(names, info)).into();
     let place = place(a.span.0, event.span);
+    let (what, zero): (Arc<str>, Arc<str>) = (format!("an access stays inside {}", info.name).into(), "0".into());
     for (ix, extent) in a.at.iter().zip(&info.extents) {
-        let (i, n) = (cx.ix(ix), cx.ix(extent));
-        let text = names.ix(ix);
-        let sides =
-            [(Term::Lit(0).le(i.clone()), format!("0 <= {text}")), (i.lt(n), format!("{text} < {}", names.ix(extent)))];
-        for (goal, side) in sides {
-            let claim = format!("an access stays inside {}: {side}", info.name);
-            let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim);
-            out.push(c.at(place, outside.clone()).at(info.span.0, has.clone()));
-        }
+        let goal = Formula::within(0, cx.ix(ix), cx.ix(extent));
+        let (x, hi) = (names.ix(ix).into(), names.ix(extent).into());
+        let claim = Wording::Within { what: what.clone(), lo: zero.clone(), x, hi };
+        let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim);
+        out.push(c.at(place, outside.clone()).at(info.span.0, has.clone()));
     }
 }
 
@@ -124,16 +121,11 @@ fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event,
 fn cells(names: &Names<'_>, fun: &Fun, cx: &Context, (l, at): (Local, &[Ix]), event: &Event, out: &mut Vec<Condition>) {
     let info = &fun.locals[l.index()];
     for (ix, n) in at.iter().zip(&info.dims) {
-        let i = cx.ix(ix);
-        let text = names.ix(ix);
-        let sides =
-            [(Term::Lit(0).le(i.clone()), format!("0 <= {text}")), (i.lt(i128::from(*n)), format!("{text} < {n}"))];
-        for (goal, side) in sides {
-            let claim = format!("an access stays inside {}: {side}", info.name);
-            let note = format!("`{}` has {n} cells there", info.name);
-            let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim).at(event.span, "").note(note);
-            out.push(c);
-        }
+        let goal = Formula::within(0, cx.ix(ix), i128::from(*n));
+        let what = format!("an access stays inside {}", info.name).into();
+        let claim = Wording::Within { what, lo: "0".into(), x: names.ix(ix).into(), hi: n.to_string().into() };
+        let note = format!("`{}` has {n} cells there", info.name);
+        out.push(Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim).at(event.span, "").note(note));
     }
 }
 

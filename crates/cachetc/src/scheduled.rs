@@ -171,12 +171,13 @@ fn sides(m: &TracedMove, before: Option<&TracedMove>, paint: Paint) -> String {
 
 /// What conditions of a relation say, each once, in order.
 fn claims(conditions: &[Proved]) -> String {
-    let mut all: Vec<(&str, usize)> = Vec::new();
+    let mut all: Vec<(String, usize)> = Vec::new();
     for c in conditions {
-        let what = c.claim.split_once(": ").map_or(c.claim.as_str(), |(_, what)| what);
-        match all.iter_mut().find(|(w, _)| *w == what) {
+        let claim = c.claim.to_string();
+        let what = claim.split_once(": ").map_or(claim.as_str(), |(_, what)| what);
+        match all.iter_mut().find(|(w, _)| w == what) {
             Some((_, n)) => *n += 1,
-            None => all.push((what, 1)),
+            None => all.push((what.to_string(), 1)),
         }
     }
     all.iter().map(|(what, n)| format!("    {n} x {what}\n")).collect()
@@ -226,7 +227,7 @@ fn step_json(outcome: &Outcome, trace: &Trace, n: usize) -> Value {
     let conditions: Vec<Value> = s
         .conditions
         .iter()
-        .map(|c| json!({ "rule": claim::rule(c.kind), "says": claim::says(c.kind), "claim": c.claim }))
+        .map(|c| json!({ "rule": claim::rule(c.kind), "says": claim::says(c.kind), "claim": c.claim.to_string() }))
         .collect();
     let proved: Vec<Value> = claim::tally(&s.conditions)
         .into_iter()
