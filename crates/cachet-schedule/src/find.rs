@@ -1,13 +1,14 @@
 //! Where does a step's `from` stand? The outermost place wins; two at one depth are ambiguous.
 
 use crate::capture::{Arg, Args, Capture};
-use crate::matching::Matcher;
+use crate::matching::{MOST_WAYS, Matcher};
 use crate::{loops, refusal};
 use cachet_core::ir::{Access, Block, Buffer, Fun, Program, Stmt, StmtKind, Var};
 use cachet_core::pattern::{MoveKind, Pat, Side, StepDef};
 use cachet_core::rewrite::{Arm, Site, Turn, Visit, visit_block};
 use cachet_core::script::StepCall;
 use cachet_source::{Diagnostic, Span};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 /// A match and its place.
@@ -49,8 +50,9 @@ pub fn site(
     call: &StepCall,
 ) -> Result<Result<Found, Option<Reason>>, Diagnostic> {
     let order = loops::of(&fun.body);
-    let mut search =
-        Search { program, fun, step, args, order: &order, path: Vec::new(), found: Vec::new(), nearest: None };
+    let ways = Cell::new(MOST_WAYS);
+    let (path, found) = (Vec::new(), Vec::new());
+    let mut search = Search { program, fun, step, args, order: &order, ways: &ways, path, found, nearest: None };
     search.block(&fun.body);
     let depth = search.found.iter().map(|f| f.site.path.len()).min();
     let mut outermost: Vec<Found> = search.found.into_iter().filter(|f| Some(f.site.path.len()) == depth).collect();
@@ -68,6 +70,7 @@ struct Search<'a> {
     step: &'a StepDef,
     args: &'a Args,
     order: &'a [Var],
+    ways: &'a Cell<usize>,
     path: Vec<Turn>,
     found: Vec<Found>,
     nearest: Option<Reason>,
@@ -92,7 +95,7 @@ impl Search<'_> {
     }
 
     fn fits(&mut self, block: &Block, start: usize, len: usize) -> bool {
-        let mut matcher = Matcher::new(self.program, self.fun, self.args, self.order);
+        let mut matcher = Matcher::new(self.program, self.fun, self.args, self.order, self.ways);
         let stmts = &block[start..start + len];
         let reason = if !matcher.stmts(&self.step.from, stmts) {
             matcher.reason

@@ -12,6 +12,7 @@ use cachet_core::ir::{
 use cachet_core::pattern::{Pat, PatCell, PatDomain, PatGuard, PatIx, PatTy, PatWord};
 use cachet_core::print::Names;
 use cachet_source::Span;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// One attempt.
@@ -36,16 +37,28 @@ pub struct Matcher<'a> {
     /// The block that is being matched, in words.
     place: String,
     span: Span,
+    /// How many more ways of sharing statements among holes are tried, here and wherever else the step is looked for.
+    ways: &'a Cell<usize>,
 }
+
+/// The most ways in which holes that stand beside one another may share statements.
+pub const MOST_WAYS: usize = 10_000;
 
 impl<'a> Matcher<'a> {
     /// Nothing matched yet.
-    pub fn new(program: &'a Program, fun: &'a Fun, args: &'a Args, order: &'a [Var]) -> Matcher<'a> {
+    pub fn new(
+        program: &'a Program,
+        fun: &'a Fun,
+        args: &'a Args,
+        order: &'a [Var],
+        ways: &'a Cell<usize>,
+    ) -> Matcher<'a> {
         Matcher {
             program,
             fun,
             args,
             order,
+            ways,
             capture: Capture::default(),
             reason: None,
             progress: 0,
@@ -89,6 +102,12 @@ impl<'a> Matcher<'a> {
             }
             Some((Pat::Hole(name, _), rest)) => {
                 for n in 0..=stmts.len() - fixed {
+                    let Some(left) = self.ways.get().checked_sub(1) else {
+                        let text = format!("its holes can share statements in more than {MOST_WAYS} ways");
+                        self.reason = Some(Reason { progress: usize::MAX, text, span: self.span });
+                        return false;
+                    };
+                    self.ways.set(left);
                     let mut attempt = self.clone();
                     if attempt.hold(name, Held::Stmts(stmts[..n].to_vec())) && attempt.stmts(rest, &stmts[n..]) {
                         *self = attempt;

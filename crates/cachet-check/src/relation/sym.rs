@@ -263,7 +263,7 @@ pub fn distance(a: &Term, b: &Term) -> Option<i128> {
     (sum && parts.iter().all(|(_, c)| *c == 0)).then_some(constant)
 }
 
-/// Adds `factor * t`; false on overflow.
+/// Adds `factor * t`; false on overflow, and where a variable is not known: two of those need not be one.
 fn collect<'a>(t: &'a Term, factor: i128, parts: &mut Vec<(&'a Term, i128)>, constant: &mut i128) -> bool {
     match t {
         Term::Lit(n) => match factor.checked_mul(*n).and_then(|x| constant.checked_add(x)) {
@@ -276,6 +276,11 @@ fn collect<'a>(t: &'a Term, factor: i128, parts: &mut Vec<(&'a Term, i128)>, con
         Term::Add(ts) => ts.iter().all(|t| collect(t, factor, parts, constant)),
         Term::Mul(n, t) => factor.checked_mul(*n).is_some_and(|f| collect(t, f, parts, constant)),
         Term::Var(_) | Term::Div(..) | Term::Mod(..) | Term::Min(..) | Term::Max(..) | Term::If(..) => {
+            let mut known = true;
+            t.visit_variables(&mut |v| known &= v != Unknown(u32::MAX));
+            if !known {
+                return false;
+            }
             match parts.iter_mut().find(|(p, _)| *p == t) {
                 Some((_, c)) => match c.checked_add(factor) {
                     Some(sum) => {
@@ -307,6 +312,8 @@ mod tests {
         assert!(!identical(&x, &y));
         assert_eq!(distance(&a.clone().add(1), &b), Some(1));
         assert_eq!(distance(&x.clone().div(2), &x.clone().div(3)), None);
+        let nothing = Term::Var(Unknown(u32::MAX));
+        assert!(!identical(&nothing, &nothing) && !identical(&nothing.clone().div(2), &nothing.div(2)));
     }
 
     #[test]
