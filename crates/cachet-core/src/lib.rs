@@ -27,6 +27,7 @@ pub mod rewrite;
 #[cfg(test)]
 mod samples;
 pub mod script;
+pub mod sized;
 pub mod text;
 pub mod validate;
 pub mod windows;

@@ -14,7 +14,8 @@ use crate::native::{self, Problem};
 use crate::pipeline::Outcome;
 use cachet_core::equations::{Contraction, Expr};
 use cachet_core::instance::instance_name;
-use cachet_core::ir::{Binding, Domain, Elem, FunId, ImplId, Ix, Var};
+use cachet_core::ir::{Binding, Domain, Elem, FunId, ImplId, Var};
+use cachet_core::sized::value;
 use cachet_runtime::{
     AlignedBuffer, BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas,
     ProbeElement, measure,
@@ -316,23 +317,9 @@ fn operations(e: &Expr, trips: &dyn Fn(&[&Domain]) -> f64) -> f64 {
 /// How many iterations; bounds over anything but sizes count nothing, which only ever makes a figure smaller.
 fn trip(domain: &Domain, values: &BTreeMap<Var, i64>) -> f64 {
     let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, size: _ }) = domain;
-    match (value(lo, values), value(hi, values)) {
+    let of = |v: Var| values.get(&v).copied();
+    match (value(lo, &of), value(hi, &of)) {
         (Some(lo), Some(hi)) => (hi - lo).max(0) as f64,
         _ => 0.0,
-    }
-}
-
-fn value(ix: &Ix, values: &BTreeMap<Var, i64>) -> Option<i64> {
-    match ix {
-        Ix::Lit(n) => Some(*n),
-        Ix::Var(v) => values.get(v).copied(),
-        Ix::Add(a, b) => value(a, values)?.checked_add(value(b, values)?),
-        Ix::Sub(a, b) => value(a, values)?.checked_sub(value(b, values)?),
-        Ix::Mul(n, a) => value(a, values)?.checked_mul(*n),
-        Ix::Div(a, n) => Some(value(a, values)?.div_euclid(*n)),
-        Ix::Mod(a, n) => Some(value(a, values)?.rem_euclid(*n)),
-        Ix::Min(a, b) => Some(value(a, values)?.min(value(b, values)?)),
-        Ix::Max(a, b) => Some(value(a, values)?.max(value(b, values)?)),
-        Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => None,
     }
 }

@@ -47,6 +47,8 @@ fn every_crate_is_a_room_and_uses_what_the_page_says() {
         found.insert(name, uses.map(|l| l.trim().to_string()).collect::<BTreeSet<_>>());
     }
     assert_eq!(said, found);
+    let shipped = found.iter().find(|(name, uses)| *name != "cachet-adversary" && uses.contains("cachet-adversary"));
+    assert_eq!(shipped, None, "nothing that is shipped uses the adversary");
 }
 
 #[test]

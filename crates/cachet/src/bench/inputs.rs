@@ -1,10 +1,10 @@
 //! The arrays of a measurement: inputs with random words, outputs poisoned before every comparison.
 
-use super::value;
 use crate::native::Problem;
 use cachet_core::instance::bind_ty;
 use cachet_core::interpret::{Array, Value, scalar};
 use cachet_core::ir::{Binding, Elem, Fun, Program, Role, Ty, Var};
+use cachet_core::sized::value;
 use cachet_runtime::{AlignedBuffer, BufferArg, fill_poison};
 use std::collections::BTreeMap;
 
@@ -39,7 +39,8 @@ impl Inputs {
             let Some((width, _)) = lay_out(&ty, 0, &mut leaves) else {
                 return Err(Problem::User(format!("the elements of `{}` are not known", info.name)));
             };
-            let extents: Option<Vec<i64>> = info.extents.iter().map(|e| value(e, &values)).collect();
+            let extents: Option<Vec<i64>> =
+                info.extents.iter().map(|e| value(e, &|v| values.get(&v).copied())).collect();
             let extents =
                 extents.ok_or_else(|| Problem::User(format!("the extents of `{}` are not known", info.name)))?;
             let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?));

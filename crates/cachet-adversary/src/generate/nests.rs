@@ -14,7 +14,7 @@ struct Loop {
     inner: bool,
 }
 
-pub struct Draw<'r> {
+struct Draw<'r> {
     random: &'r mut Random,
     loops: Vec<Loop>,
     lets: Vec<String>,

@@ -1,0 +1,4 @@
+//! What makes cases: each the same for the same numbers.
+
+pub mod nests;
+pub mod steps;

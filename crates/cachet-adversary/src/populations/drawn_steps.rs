@@ -1,0 +1,157 @@
+//! Random steps on random programs: whatever the checker accepts computes the same bits.
+//!
+//! Each program takes steps until some are accepted; refused ones leave it as it is. After every accepted step the
+//! program is interpreted beside the one that was drawn, at sizes around the ends of blocks, on ordinary and hostile
+//! inputs, with the iterations of its grids in a random order. Refused steps are run as well, so that the counts say how
+//! many refusals were needed.
+
+use crate::generate::{nests, steps};
+use crate::population::{Population, Report, Share};
+use crate::random::Random;
+use crate::{judge, memory};
+use cachet_check::checked::Checker;
+use cachet_check::relation::Asked;
+use cachet_core::ir::{Fun, FunId, Program};
+use cachet_core::script::Module;
+
+/// Nests.
+pub const ON_NESTS: Population = Population {
+    promise: "P2",
+    name: "steps drawn for nests",
+    never: "a step is accepted and the bits differ",
+    counts: [300, 20_000],
+    drawn: true,
+    run: on_nests,
+};
+
+/// Grids written by hand.
+pub const ON_GRIDS: Population = Population {
+    promise: "P6",
+    name: "grids drawn, and steps for them",
+    never: "a grid is accepted and leaves what its loop does not",
+    counts: [150, 10_000],
+    drawn: true,
+    run: on_grids,
+};
+
+/// Steps that each program is offered.
+const OFFERED: usize = 24;
+/// Accepted ones, after which it is left alone.
+const TAKEN: usize = 5;
+
+/// Loops that a program has, with another start or end: refused on purpose.
+const NEVER_ACCEPTED: [&str; 1] = ["shorter"];
+
+fn on_nests(share: Share) -> Report {
+    let mut report = Report::default();
+    let texts = (0..share.count).map(|n| nests::draw(&mut Random::case(share.seed, n), &format!("drawn{n}")));
+    let module = memory::loaded(&format!("{}{}{}", steps::STEPS, nests::RECORDS, texts.collect::<Vec<_>>().join("\n")));
+    for n in 0..share.count {
+        report.cases += 1;
+        let at = find(&module, &format!("drawn{n}"));
+        try_steps(&module, at, &mut Random::case(!share.seed, n), &mut report);
+    }
+    let offered: Vec<String> =
+        report.counts.keys().filter_map(|k| k.strip_suffix(" offered")).map(String::from).collect();
+    for step in offered.iter().filter(|s| !NEVER_ACCEPTED.contains(&s.as_str())) {
+        let accepted = report.counted(&format!("{step} accepted"));
+        report.at_least(&format!("{step} accepted"), accepted, 1);
+    }
+    let (accepted, runs) = (report.counted("accepted"), report.counted("runs"));
+    let offered: u64 = offered.iter().map(|s| report.counted(&format!("{s} offered"))).sum();
+    report.at_least_percent("steps accepted", accepted, 30, offered);
+    report.at_least("accepted steps a program", accepted, share.count as u64);
+    report.at_least("runs", runs, 15 * share.count as u64);
+    let wrong = report.counted("refused and wrong");
+    report.at_least("refused and wrong", wrong, share.count as u64 / 3);
+    report
+}
+
+fn on_grids(share: Share) -> Report {
+    let mut report = Report::default();
+    let texts = (0..share.count).flat_map(|n| nests::draw_grid(&mut Random::case(share.seed, n), &format!("drawn{n}")));
+    let module = memory::loaded(&format!("{}{}{}", steps::STEPS, nests::RECORDS, texts.collect::<Vec<_>>().join("\n")));
+    for n in 0..share.count {
+        report.cases += 1;
+        let mut random = Random::case(!share.seed, n);
+        let (grid, plain) = (find(&module, &format!("drawn{n}")), find(&module, &format!("drawn{n}_plain")));
+        let (after, before) = (&module.program.funs[grid], &module.program.funs[plain]);
+        let program = Program { funs: vec![before.clone()], ..module.program.clone() };
+        let (difference, runs) = judge::differs(&program, FunId(0), before, after, &mut random);
+        report.add("runs", runs);
+        let alone = Program { funs: vec![after.clone()], ..module.program.clone() };
+        match (Checker::new(alone.clone()).accept_function(FunId(0)), difference) {
+            (Ok(_), None) => {
+                report.count("grids accepted");
+                if n % 3 == 0 {
+                    try_steps(&module, grid, &mut random, &mut report);
+                }
+            }
+            (Ok(_), Some(what)) => {
+                report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
+            }
+            (Err(_), None) => report.count("grids refused and not seen to differ"),
+            (Err(_), Some(_)) => report.count("grids refused and wrong"),
+        }
+    }
+    let (accepted, wrong) = (report.counted("grids accepted"), report.counted("grids refused and wrong"));
+    report.at_least_percent("grids accepted", accepted, 25, share.count as u64);
+    report.at_least_percent("grids refused and wrong", wrong, 10, share.count as u64);
+    report
+}
+
+fn find(module: &Module, name: &str) -> usize {
+    module.program.funs.iter().position(|f| f.name == name).unwrap()
+}
+
+fn listing(program: &Program, fun: &Fun) -> String {
+    cachet_core::print::listing(program, fun)
+}
+
+/// Offers steps to one function.
+fn try_steps(module: &Module, at: usize, random: &mut Random, report: &mut Report) {
+    let drawn = module.program.funs[at].clone();
+    let program = Program { funs: vec![drawn.clone()], ..module.program.clone() };
+    let id = FunId(0);
+    let mut checker = Checker::new(program.clone());
+    if let Err(failures) = checker.accept_function(id) {
+        panic!("{} is refused: {}", drawn.name, failures[0].diagnostic.message);
+    }
+    let mut splits = Default::default();
+    let mut taken = Vec::new();
+    for n in 0..OFFERED {
+        let before = checker.program().funs[id.index()].clone();
+        let call = steps::draw(random, &before, n);
+        let made = cachet_schedule::apply(checker.program(), &before, &call, &module.steps, &mut splits);
+        let Ok(made) = made else {
+            report.count("not applicable");
+            continue;
+        };
+        report.count(&format!("{} offered", call.name));
+        let asked = Asked { name: call.name.clone(), step: call.name.clone(), span: call.span, callers: vec![] };
+        let mut next = checker.clone();
+        let verdict = next.accept_step(id, &made, &asked);
+        let after = if verdict.is_ok() { &next.program().funs[id.index()] } else { &made.after };
+        let (difference, runs) = judge::differs(&program, id, &drawn, after, random);
+        report.add("runs", runs);
+        match (verdict.is_ok(), difference) {
+            (true, None) => {
+                report.count(&format!("{} accepted", call.name));
+                report.count("accepted");
+                checker = next;
+                taken.push(call.to_string());
+                if taken.len() == TAKEN {
+                    return;
+                }
+            }
+            (true, Some(what)) => {
+                let steps: Vec<String> = taken.iter().map(|s| format!("  {s}\n")).collect();
+                let case = format!("{}\n{}  {call}\n", listing(&program, &drawn), steps.concat());
+                report.fail(format!("{call} is accepted, and wrong: {what}"), case);
+                return;
+            }
+            (false, None) => report.count("refused and not seen to differ"),
+            (false, Some(_)) => report.count("refused and wrong"),
+        }
+    }
+}

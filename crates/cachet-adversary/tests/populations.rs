@@ -1,0 +1,49 @@
+//! Each population at its ordinary size: nothing that must not happen, and enough of it to the point.
+//!
+//! `--nocapture` prints what was counted; `CACHET_SEED` repeats a fresh seed.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use cachet_adversary::population::{Population, Scale, fresh_seed};
+use cachet_adversary::{populations, table};
+use std::io::Write;
+
+fn try_out(p: &'static Population) {
+    let ran = p.try_out(Scale::Ordinary, fresh_seed());
+    let details = table::details(&ran);
+    if let Some(why) = &ran.report.skipped {
+        let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
+        let wanted = required.split(',').any(|word| !word.trim().is_empty() && why.contains(word.trim()));
+        assert!(!wanted, "{details}");
+        // Past the capture of a test's output: what was skipped is always seen.
+        let line = format!("skipped {} of {}: {why}\n", p.counts[0], p.name);
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        return;
+    }
+    println!("{details}");
+    assert!(ran.report.clean(), "{details}");
+}
+
+macro_rules! promises {
+    ($($name:ident),*) => {
+        $(
+            #[test]
+            fn $name() {
+                let promise = stringify!($name);
+                let all = populations::named(promise);
+                assert!(!all.is_empty(), "no population of {promise}");
+                all.into_iter().for_each(try_out);
+            }
+        )*
+
+        #[test]
+        fn every_promise_is_tried() {
+            let tried = [$(stringify!($name)),*];
+            for p in populations::all() {
+                assert!(tried.iter().any(|t| p.promise.eq_ignore_ascii_case(t)), "{} is not tried", p.name);
+            }
+        }
+    };
+}
+
+promises!(p2, p6);

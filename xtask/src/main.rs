@@ -1,0 +1,84 @@
+//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`.
+
+use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
+use cachet_adversary::{populations, table};
+use clap::{Args, Parser, Subcommand};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What the project does to itself.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run the populations at their ordinary sizes and print one table.
+    Adversary(Choice),
+    /// The same at the large sizes.
+    Nightly(Choice),
+}
+
+#[derive(Args)]
+struct Choice {
+    /// Promises (`P3`) or names of populations; all of them if none is given.
+    which: Vec<String>,
+    /// The table as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Repeat a run with the fresh seed that it printed.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let (choice, scale) = match Arguments::parse().task {
+        Task::Adversary(choice) => (choice, Scale::Ordinary),
+        Task::Nightly(choice) => (choice, Scale::Nightly),
+    };
+    let chosen: Vec<&'static Population> = match choice.which.as_slice() {
+        [] => populations::all().iter().collect(),
+        which => which.iter().flat_map(|word| populations::named(word)).collect(),
+    };
+    if chosen.is_empty() {
+        let names: Vec<String> = populations::all().iter().map(|p| format!("  {} {}", p.promise, p.name)).collect();
+        eprintln!("no such population; there are\n{}", names.join("\n"));
+        return ExitCode::from(2);
+    }
+    let ran = run(&chosen, scale, choice.seed.unwrap_or_else(fresh_seed));
+    match choice.json {
+        true => println!("{:#}", table::json(&ran)),
+        false => print!("{}", table::text(&ran)),
+    }
+    ExitCode::from(u8::from(!ran.iter().all(|r| r.report.clean())))
+}
+
+/// Each on a thread as one becomes free; in the order of the list.
+fn run(chosen: &[&'static Population], scale: Scale, seed: u64) -> Vec<Ran> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((n, p)) = {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    chosen.get(n).map(|p| (n, *p))
+                } {
+                    eprintln!("{} {} ..", p.promise, p.name);
+                    let ran = p.try_out(scale, seed);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((n, ran));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, ran)| ran).collect()
+}
