@@ -32,7 +32,8 @@ use crate::events::{Contexts, Event, What, events};
 use crate::formula::{Formula, Term};
 use crate::proofs::Proofs;
 use crate::prover::Verdict;
-use cachet_core::ir::{Access, Buffer, Elem, Fun, Ix, Layout, Local, Program, Role, Strides, VarKind};
+use cachet_core::ir::{Access, Buffer, BufferInfo, Elem, Fun, Ix, Layout, Local, Program, Role, Strides, VarKind};
+use cachet_core::layout;
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Kind as Severity, codes};
 use std::sync::Arc;
@@ -152,7 +153,7 @@ fn place(own: cachet_source::Span, stmt: cachet_source::Span) -> cachet_source::
     if own.lo == own.hi { stmt } else { own }
 }
 
-fn extent_words(names: &Names<'_>, info: &cachet_core::ir::BufferInfo) -> String {
+fn extent_words(names: &Names<'_>, info: &BufferInfo) -> String {
     let extents: Vec<String> = info.extents.iter().map(|e| names.ix(e)).collect();
     match extents.len() {
         1 => format!("{} elements", extents[0]),
@@ -178,6 +179,18 @@ fn extents(names: &Names<'_>, fun: &Fun, buffer: Buffer, cx: &Context, out: &mut
                 .help(format!("add `requires {} >= 0`", names.ix(e))),
             ),
         }
+    }
+    divided(names, info, cx, out);
+}
+
+/// Where a layout cuts an axis without filling up the last group, there must be none to fill up.
+fn divided(names: &Names<'_>, info: &BufferInfo, cx: &Context, out: &mut Vec<Condition>) {
+    for (extent, by) in layout::divided(&info.layout, &info.extents) {
+        let rest = Ix::Mod(Box::new(extent), by);
+        let text = format!("{} == 0", names.ix(&rest));
+        let claim = format!("the layout of {} makes whole groups: {text}", info.name);
+        let c = Condition::new(Kind::Multiple, codes::SIZE, cx, cx.ix(&rest).equals(0), claim).at(info.span.0, "");
+        out.push(c.help(format!("add `requires {text}`, or let the layout fill up the last group: `split .. pad`")));
     }
 }
 
@@ -211,5 +224,5 @@ fn somewhere(cx: &mut Context, starts_lens: &[(Term, Term)]) -> Vec<Term> {
 
 /// Whether an argument lies in memory as its parameter declares.
 fn same_layout(a: (&Layout, &Strides), b: (&Layout, &Strides)) -> bool {
-    a == b
+    layout::ops(a.0) == layout::ops(b.0) && a.1 == b.1
 }

@@ -4,7 +4,8 @@ use crate::emitter::Emitter;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::types::{Value, is_abstract};
-use cachet_core::ir::{At, Buffer, Fun, FunId, Layout, Local, Program, Role, Strides, Ty, Var};
+use cachet_core::ir::{At, Buffer, Fun, FunId, Local, Program, Role, Strides, Ty, Var};
+use cachet_core::layout;
 use cachet_source::{Diagnostic, codes};
 use std::fmt::Write;
 
@@ -122,13 +123,6 @@ impl Lower<'_, '_> {
         if is_abstract(&info.elem) {
             return Err(self.unbound());
         }
-        match info.layout {
-            Layout::RowMajor => {}
-            Layout::Named { ref name, .. } => {
-                let what = format!("native code for the layout `{name}` of `{}`", info.name);
-                return Err(Diagnostic::not_built(info.span.0, what));
-            }
-        }
         match info.strides {
             Strides::Contiguous => {}
             Strides::Given(_) => {
@@ -141,7 +135,14 @@ impl Lower<'_, '_> {
             return Err(Diagnostic::not_built(info.span.0, what));
         }
         let extents = info.extents.iter().map(|e| self.ix(e)).collect::<Outcome<Vec<_>>>()?;
-        Ok(Memory { base, elem: info.elem.clone(), extents })
+        let ops = layout::ops(&info.layout).to_vec();
+        let physical = if ops.is_empty() {
+            extents.clone()
+        } else {
+            let physical = layout::physical(&info.layout, &info.extents);
+            physical.iter().map(|e| self.ix(e)).collect::<Outcome<Vec<_>>>()?
+        };
+        Ok(Memory { base, elem: info.elem.clone(), extents, ops, physical })
     }
 
     pub(crate) fn unbound(&self) -> Diagnostic {

@@ -140,7 +140,7 @@ impl Lower<'_, '_> {
         self.em.def(format_args!("add nsw i64 {quotient}, {less}"))
     }
 
-    fn floor_mod(&mut self, a: &str, n: i64) -> String {
+    pub(crate) fn floor_mod(&mut self, a: &str, n: i64) -> String {
         if n.count_ones() == 1 {
             return self.em.def(format_args!("and i64 {a}, {}", n - 1));
         }

@@ -3,9 +3,10 @@
 use crate::function::{Lower, Outcome, Place};
 use crate::support::Support;
 use crate::types::{Value, in_memory, leaves, memory, paths, register, size_align};
-use cachet_core::ir::{Access, Buffer, Elem, Ix, Local, MAX_BYTES, MAX_DIM, Ty};
+use cachet_core::ir::{Access, Buffer, Elem, Ix, LayoutOp, Local, MAX_BYTES, MAX_DIM, Ty};
+use cachet_core::layout;
 
-/// A buffer: row-major from `base`.
+/// A buffer: from `base`, row-major over its physical axes.
 #[derive(Clone)]
 pub(crate) struct Memory {
     /// Its address.
@@ -14,6 +15,17 @@ pub(crate) struct Memory {
     pub(crate) elem: Ty,
     /// Its extents as `i64`s.
     pub(crate) extents: Vec<String>,
+    /// What its layout makes of indices.
+    pub(crate) ops: Vec<LayoutOp>,
+    /// The lengths of the axes that its layout makes of the extents.
+    pub(crate) physical: Vec<String>,
+}
+
+impl Memory {
+    /// So many elements in a row.
+    pub(crate) fn row(base: String, elem: &Ty, count: String) -> Memory {
+        Memory { base, elem: elem.clone(), extents: vec![count.clone()], ops: vec![], physical: vec![count] }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -34,19 +46,19 @@ impl Lower<'_, '_> {
 
     /// A cell's address, in two steps: the row's, which does not change along the row, and the cell's in it.
     fn address(&mut self, memory: &Memory, at: &[Ix]) -> Outcome<String> {
-        let Some((last, rows)) = at.split_last() else { return Err(self.ill_formed("an access has no index")) };
         if at.len() != memory.extents.len() {
             return Err(self.ill_formed("an access has another number of indices than its buffer has axes"));
         }
-        let rows = rows.iter().map(|i| self.ix(i)).collect::<Outcome<Vec<_>>>()?;
-        let row = self.row_major(&rows, &memory.extents);
-        let row = match memory.extents.last() {
+        let at = at.iter().map(|i| self.ix(i)).collect::<Outcome<Vec<_>>>()?;
+        let at = layout::over(&memory.ops, at, |i, by| (self.floor_div(&i, by), self.floor_mod(&i, by)));
+        let Some((last, rows)) = at.split_last() else { return Err(self.ill_formed("an access has no index")) };
+        let row = self.row_major(rows, &memory.physical);
+        let row = match memory.physical.last() {
             Some(n) => self.scale(&row, n),
             None => row,
         };
         let base = self.offset(memory, &memory.base.clone(), &row);
-        let last = self.ix(last)?;
-        Ok(self.offset(memory, &base, &last))
+        Ok(self.offset(memory, &base, last))
     }
 
     /// `((i0 * n1) + i1) * n2 + ..`, over the indices that are given.
@@ -110,7 +122,7 @@ impl Lower<'_, '_> {
             return Err(self.ill_formed("an allocation of nothing"));
         };
         let memory = self.memory(b, String::new())?;
-        let mut count = self.count(&memory.extents);
+        let mut count = self.count(&memory.physical);
         for (ix, extent) in info.extents.iter().zip(&memory.extents) {
             count = self.within_a_dimension(ix, extent, &count);
         }

@@ -65,7 +65,7 @@ impl Lower<'_, '_> {
             Some(n) => self.em.slot(format_args!("[{n} x {}]", in_memory(&empty.ty))),
             None => self.heap(&empty.ty, &count),
         };
-        let laid = Memory { base, elem: empty.ty.clone(), extents: vec![count.clone()] };
+        let laid = Memory::row(base, &empty.ty, count.clone());
         self.range("0", &count, 1, &[], &mut |this, i, _| {
             let element = this.term(reduce, &terms, i)?;
             let at = this.offset(&laid, &laid.base, i);
@@ -121,7 +121,7 @@ impl Lower<'_, '_> {
         }
         let base = self.em.slot(format_args!("[{lanes} x {}]", in_memory(&empty.ty)));
         let width = lanes.to_string();
-        let chains = Memory { base, elem: empty.ty.clone(), extents: vec![width.clone()] };
+        let chains = Memory::row(base, &empty.ty, width.clone());
         self.range("0", &width, 1, &[], &mut |this, l, _| {
             let at = this.offset(&chains, &chains.base, l);
             this.store_at(&chains.elem, &at, &empty);

@@ -17,6 +17,7 @@ pub mod instance;
 pub mod interpret;
 pub mod ir;
 pub mod law;
+pub mod layout;
 pub mod linear;
 pub mod names;
 pub mod number;

@@ -65,14 +65,6 @@ impl World<'_> {
         role: Role,
         sizes: bool,
     ) -> Done<Buffer> {
-        if let Some(l) = &ty.layout {
-            return Err(self.report(Diagnostic::not_built(l.span, "layouts other than row after row")));
-        }
-        if let Some(l) = &ty.level
-            && l.name != "DRAM"
-        {
-            return Err(self.report(Diagnostic::not_built(l.span, format!("keeping an array at {}", l.name))));
-        }
         let TypeKind::Array { element, extents } = &ty.ty.kind else {
             let d = Diagnostic::error(
                 codes::TYPE_MISMATCH,
@@ -109,19 +101,34 @@ impl World<'_> {
                 ix => all.push(ix),
             }
         }
+        let (layout, level) = self.memory(body, ty, all.len())?;
         body.buffers.push(BufferInfo {
             name: name.name.clone(),
             elem,
             extents: all,
-            layout: Layout::RowMajor,
+            layout,
             strides: Strides::Contiguous,
-            level: Level { name: "DRAM".into(), device: Device::HOST },
+            level,
             role,
             span: At(name.span),
         });
         let buffer = Buffer(body.buffers.len() as u32 - 1);
         body.bind(name, Meaning::Buffer(buffer));
         Ok(buffer)
+    }
+
+    /// How an array with so many axes lies in memory, and where.
+    pub(crate) fn memory(&mut self, body: &Body, ty: &ParamType, rank: usize) -> Done<(Layout, Level)> {
+        let layout = match &ty.layout {
+            Some(l) => self.layout(body, l, rank)?,
+            None => Layout::RowMajor,
+        };
+        match &ty.level {
+            Some(l) if l.name != "DRAM" => {
+                Err(self.report(Diagnostic::not_built(l.span, format!("keeping an array at {}", l.name))))
+            }
+            Some(_) | None => Ok((layout, Level { name: "DRAM".into(), device: Device::HOST })),
+        }
     }
 
     /// A bare name that nothing defines is a size parameter; its first occurrence binds it.

@@ -33,6 +33,7 @@ mod grids;
 mod head;
 mod imports;
 mod laws;
+mod layouts;
 mod limits;
 mod numbers;
 mod records;

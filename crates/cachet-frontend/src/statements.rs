@@ -3,7 +3,7 @@
 use crate::elaborate::{Body, Done, Meaning, World};
 use crate::grids::GridSyntax;
 use crate::scope;
-use cachet_core::ir::{At, BufferInfo, Device, Layout, Level, Local, Role, Stmt, StmtKind, Strides, Ty};
+use cachet_core::ir::{At, BufferInfo, Local, Role, Stmt, StmtKind, Strides, Ty};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Index, ParamType, Place, Type, TypeKind};
 
@@ -295,40 +295,25 @@ impl World<'_> {
             let d = Diagnostic::error(codes::TYPE_MISMATCH, ty.ty.span, "`alloc` makes an array");
             return Err(self.report(d.help("write its element and extents: `alloc t: [f32; 8, 8]`")));
         };
-        self.plain_memory(ty)?;
         let elem = self.word_type(body, element)?;
         let mut axes = Vec::new();
         for e in extents {
             axes.push(self.ix(body, e)?);
         }
+        let (layout, level) = self.memory(body, ty, axes.len())?;
         let buffer = cachet_core::ir::Buffer(body.buffers.len() as u32);
         body.buffers.push(BufferInfo {
             name: name.name.clone(),
             elem,
             extents: axes,
-            layout: Layout::RowMajor,
+            layout,
             strides: Strides::Contiguous,
-            level: Level { name: "DRAM".into(), device: Device::HOST },
+            level,
             role: Role::Alloc,
             span: At(name.span),
         });
         body.bind(name, Meaning::Buffer(buffer));
         Ok(StmtKind::Alloc(buffer))
-    }
-
-    /// Refuses layouts and levels other than the plain ones.
-    pub(crate) fn plain_memory(&mut self, ty: &ParamType) -> Done<()> {
-        if let Some(layout) = &ty.layout
-            && layout.as_path().is_none_or(|p| p.text() != "RowMajor")
-        {
-            return Err(self.report(Diagnostic::not_built(layout.span, "layouts other than rows one after another")));
-        }
-        match &ty.level {
-            Some(level) if level.name != "DRAM" => {
-                Err(self.report(Diagnostic::not_built(level.span, format!("memory levels: `at {}`", level.name))))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// `print`, or a call.

@@ -17,10 +17,10 @@ use cachet_core::instance::instance_name;
 use cachet_core::ir::{Binding, Domain, Elem, FunId, ImplId, Var};
 use cachet_core::sized::value;
 use cachet_runtime::{
-    AlignedBuffer, BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas,
-    ProbeElement, measure,
+    BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas, ProbeElement,
+    measure,
 };
-use inputs::Inputs;
+use inputs::{Inputs, Memory};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -193,18 +193,19 @@ fn group(
     let inputs = Inputs::new(program, fun, types, &sizes, options.seed)?;
 
     let mut outputs = Vec::new();
-    for kernel in &kernels {
-        let mut out = inputs.poisoned()?;
-        kernel.prepare(&sizes, &mut inputs.args(&mut out)).map_err(Problem::Tool)?.run();
-        outputs.push(out);
+    for (kernel, id) in kernels.iter().zip(&ids) {
+        let scratch = Inputs::scratch(program, &program.funs[id.index()], types, &sizes)?;
+        let mut memory = Memory { outputs: inputs.poisoned()?, scratch };
+        kernel.prepare(&sizes, &mut inputs.args(&mut memory)).map_err(Problem::Tool)?.run();
+        outputs.push(memory);
     }
-    let sampled = sample::check(program, contraction, types, &sizes, &inputs, &outputs[0])?;
-    let differing: Vec<usize> = outputs.iter().map(|o| inputs.differing(&outputs[0], o)).collect();
+    let sampled = sample::check(program, contraction, types, &sizes, &inputs, &outputs[0].outputs)?;
+    let differing: Vec<usize> = outputs.iter().map(|o| inputs.differing(&outputs[0].outputs, &o.outputs)).collect();
     let flops = flops(contraction, &sizes);
     // A library adds and multiplies floats; at another semiring the same equation is another computation.
     let plus_times =
         |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
-    let float_sums = inputs.floats_out() && types.iter().all(plus_times);
+    let float_sums = inputs.floats_out() && inputs.row_major() && types.iter().all(plus_times);
     let (library, report, measured) =
         time(contraction, (&kernels, &differing), &inputs, &mut outputs, &sizes, flops, float_sums, llvm, options)?;
     let rows = ids.iter().zip(differing).zip(measured).map(|((id, differing), measured)| Row {
@@ -233,7 +234,7 @@ fn time(
     contraction: &Contraction,
     (kernels, differing): (&[Kernel], &[usize]),
     inputs: &Inputs,
-    outputs: &mut [Vec<AlignedBuffer>],
+    outputs: &mut [Memory],
     sizes: &[i64],
     flops: f64,
     float_sums: bool,

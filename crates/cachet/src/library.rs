@@ -12,6 +12,7 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
             ("cachet:steps/parallel", include_str!("../../../library/steps/parallel.cachet")),
         ],
     ),
+    ("cachet:layouts", &[("cachet:layouts", include_str!("../../../library/layouts/panels.cachet"))]),
     ("cachet:monoid", &[("cachet:monoid", include_str!("../../../library/algebra/semiring.cachet"))]),
 ];
 

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::events::Event;
 use crate::formula::{Formula, Term};
 use cachet_core::ir::{Call, Fun, Ix, MAX_DIM, Program, Role, VarKind, View};
+use cachet_core::layout;
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Live, Subst, Visit};
 use cachet_source::{Diagnostic, codes};
@@ -41,8 +42,16 @@ pub(super) fn call(
         let arg = &fun.buffers[view.buffer.index()];
         if !same_layout((&info.layout, &info.strides), (&arg.layout, &arg.strides)) {
             let message = format!("`{}` does not lie in memory as `{}` of `{}` must", arg.name, info.name, callee.name);
-            let d = Diagnostic::error(codes::SIZE, event.span, message).help("copy it into a buffer of that layout");
+            let (lies, wanted) = (layout::words(&arg.layout), layout::words(&info.layout));
+            let mut d = Diagnostic::error(codes::SIZE, event.span, message).at(arg.span.0, format!("it lies {lies}"));
+            d = d.at(info.span.0, format!("this is wanted {wanted}"));
+            let d = d.help("copy it into an array of that layout");
             return Err(misfit(Kind::Fits, d));
+        }
+        if view.axes.is_some() && !layout::ops(&arg.layout).is_empty() {
+            let message = format!("a part of `{}` cannot be lent: its layout puts it in several pieces", arg.name);
+            let d = Diagnostic::error(codes::SIZE, view.span.0, message).at(event.span, "");
+            return Err(misfit(Kind::Fits, d.help("lend the whole of it, or copy the part into an array of its own")));
         }
         inside(&names, fun, cx, view, event, out);
         in_one_piece(&names, fun, cx, view, event, out);

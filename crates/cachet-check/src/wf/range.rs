@@ -2,6 +2,7 @@
 
 use crate::condition::{Failure, Kind, misfit};
 use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Program, Stmt, StmtKind, Var, VarKind, Word};
+use cachet_core::layout;
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, visit_block, visit_ix, visit_stmt, visit_word};
 use cachet_source::{Diagnostic, Span, codes};
@@ -21,6 +22,7 @@ pub fn check(program: &Program, fun: &Fun) -> Result<(), Box<Failure>> {
     }
     for b in &fun.buffers {
         b.extents.iter().for_each(|e| walk.ix(e));
+        layout::physical(&b.layout, &b.extents).iter().for_each(|e| walk.ix(e));
     }
     visit_block(&mut walk, &fun.body);
     match walk.bad {

@@ -3,7 +3,7 @@
 //! A frame has integer slots (four per variable: value or `lo`, then `hi`, `len`, `idx` of a block), word slots (one per
 //! element of every local, and temporaries), and views (one per buffer).
 
-use crate::ir::{At, Elem, Prim, Rel, Shape, Ty};
+use crate::ir::{At, Elem, Layout, Prim, Rel, Shape, Ty};
 
 /// A function and everything that it reaches.
 pub(super) struct Unit {
@@ -47,6 +47,7 @@ pub(super) struct BufferCode {
     pub(super) name: String,
     pub(super) elem: Ty,
     pub(super) extents: Vec<Index>,
+    pub(super) layout: Layout,
     pub(super) span: At,
 }
 

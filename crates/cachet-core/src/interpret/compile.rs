@@ -203,7 +203,8 @@ fn function<'a>(all: &mut All<'a>, fun: &'a Fun, impls: &[ImplId]) -> Made<Code>
         let elem = c.bound(&info.elem);
         c.width(&elem)?;
         let extents = info.extents.iter().map(|e| c.index(e)).collect::<Made<Vec<_>>>()?;
-        c.buffers.push(BufferCode { name: info.name.clone(), elem, extents, span: info.span });
+        let layout = info.layout.clone();
+        c.buffers.push(BufferCode { name: info.name.clone(), elem, extents, layout, span: info.span });
     }
     let mut params = Vec::new();
     for p in &fun.params {

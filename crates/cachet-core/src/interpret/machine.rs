@@ -5,6 +5,7 @@ use super::code::{Code, Mode, Unit};
 use super::grid::GridFrame;
 use super::{Options, Trap, TrapKind, trap};
 use crate::ir::{At, MAX_DIM};
+use crate::layout;
 
 pub(super) type Ran<T> = Result<T, Box<Trap>>;
 
@@ -240,7 +241,10 @@ impl<'u> Machine<'u, '_> {
                 info.span,
             ));
         }
-        let words = cell_count(&extents).and_then(|c| c.checked_mul(flatten(&info.elem)?.len().max(1)));
+        // What a layout fills up takes room as well, and a machine has no more than the limit says.
+        let room = layout::room(&info.layout, &extents);
+        let cells = room.and_then(|n| usize::try_from(n).ok()).filter(|_| cell_count(&extents).is_some());
+        let words = cells.and_then(|c| c.checked_mul(flatten(&info.elem)?.len().max(1)));
         self.take_elements(words.unwrap_or(usize::MAX) as u64)?;
         let Some(array) = Array::new(&info.elem, &extents) else {
             return Err(trap(TrapKind::Limit, format!("`{}` is too large", info.name), info.span));

@@ -326,7 +326,8 @@ impl Parser<'_> {
         self.bump();
         let (name, params, axes) = self.header(|p| {
             let name = p.name("the layout's name")?;
-            let params = p.bracketed(LParen, "`(` and the layout's numbers", |p| p.list(|p| p.name("a name")))?;
+            let numbers = |p: &mut Parser<'_>| if p.at(RParen) { Ok(vec![]) } else { p.list(|p| p.name("a name")) };
+            let params = p.bracketed(LParen, "`(` and the layout's numbers", numbers)?;
             let axes = p.bracketed(LBracket, "`[` and the axes", |p| p.list(|p| p.name("an axis's name")))?;
             p.header_end()?;
             Ok((name, params, axes))

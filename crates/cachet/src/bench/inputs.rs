@@ -3,10 +3,10 @@
 use crate::native::Problem;
 use cachet_core::instance::bind_ty;
 use cachet_core::interpret::{Array, Value, scalar};
-use cachet_core::ir::{Binding, Elem, Fun, Program, Role, Ty, Var};
+use cachet_core::ir::{Binding, Buffer, Elem, Fun, Layout, Program, Role, Ty, Var};
+use cachet_core::layout;
 use cachet_core::sized::value;
 use cachet_runtime::{AlignedBuffer, BufferArg, fill_poison};
-use std::collections::BTreeMap;
 
 /// One parameter.
 struct Parameter {
@@ -15,51 +15,55 @@ struct Parameter {
     leaves: Vec<(Elem, usize)>,
     /// Bytes of a cell.
     width: usize,
+    extents: Vec<i64>,
+    layout: Layout,
+    /// Cells.
     count: usize,
+    /// Cells that it has room for, with what its layout fills up.
+    room: usize,
     /// Filled with random words; `None` for an output.
     contents: Option<AlignedBuffer>,
+}
+
+/// What one kernel writes.
+pub(super) struct Memory {
+    /// Its outputs.
+    pub outputs: Vec<AlignedBuffer>,
+    /// What its schedule needs besides.
+    pub scratch: Vec<AlignedBuffer>,
 }
 
 /// The parameters of a group's kernels. Inputs are shared, every kernel has outputs of its own.
 pub(super) struct Inputs {
     params: Vec<Parameter>,
-    extents: Vec<Vec<i64>>,
 }
 
 impl Inputs {
     /// Random inputs for a function at these sizes.
     pub fn new(program: &Program, fun: &Fun, types: &[Binding], sizes: &[i64], seed: u64) -> Result<Inputs, Problem> {
-        let values: BTreeMap<Var, i64> = fun.sizes.iter().copied().zip(sizes.iter().copied()).collect();
-        let (mut params, mut all) = (Vec::new(), Vec::new());
+        let mut params = Vec::new();
         let mut random = Random(seed | 1);
         for p in &fun.params {
-            let info = &fun.buffers[p.index()];
-            let ty = bind_ty(program, types, &info.elem);
-            let mut leaves = Vec::new();
-            let Some((width, _)) = lay_out(&ty, 0, &mut leaves) else {
-                return Err(Problem::User(format!("the elements of `{}` are not known", info.name)));
-            };
-            let extents: Option<Vec<i64>> =
-                info.extents.iter().map(|e| value(e, &|v| values.get(&v).copied())).collect();
-            let extents =
-                extents.ok_or_else(|| Problem::User(format!("the extents of `{}` are not known", info.name)))?;
-            let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?));
-            let bytes = count.and_then(|n| n.checked_mul(width)).filter(|b| *b < 1 << 40);
-            let (Some(count), Some(bytes)) = (count, bytes) else {
-                return Err(Problem::User(format!("`{}` would be too large at this size", info.name)));
-            };
-            let contents = match info.role {
-                Role::Reads => {
-                    let mut b = AlignedBuffer::new(bytes).map_err(Problem::Tool)?;
-                    random.fill(&leaves, width, b.bytes_mut());
-                    Some(b)
-                }
-                Role::Mut | Role::Alloc | Role::Lease(_) => None,
-            };
-            params.push(Parameter { ty, leaves, width, count, contents });
-            all.push(extents);
+            let mut param = Parameter::of(program, fun, *p, types, sizes)?;
+            if fun.buffers[p.index()].role == Role::Reads {
+                let mut b = param.memory()?;
+                random.fill(&param.leaves, param.width, b.bytes_mut());
+                param.contents = Some(b);
+            }
+            params.push(param);
         }
-        Ok(Inputs { params, extents: all })
+        Ok(Inputs { params })
+    }
+
+    /// Memory for what a schedule of that function needs besides, poisoned.
+    pub fn scratch(
+        program: &Program,
+        fun: &Fun,
+        types: &[Binding],
+        sizes: &[i64],
+    ) -> Result<Vec<AlignedBuffer>, Problem> {
+        let own = fun.params.iter().filter(|p| fun.scratch.contains(p));
+        own.map(|p| Parameter::of(program, fun, *p, types, sizes)?.poisoned()).collect()
     }
 
     /// Bytes of all arrays.
@@ -70,23 +74,22 @@ impl Inputs {
     /// Outputs filled with a marked NaN.
     pub fn poisoned(&self) -> Result<Vec<AlignedBuffer>, Problem> {
         let outputs = self.params.iter().filter(|p| p.contents.is_none());
-        outputs
-            .map(|p| {
-                let mut b = AlignedBuffer::new(p.count * p.width).map_err(Problem::Tool)?;
-                fill_poison(b.bytes_mut(), p.width);
-                Ok(b)
-            })
-            .collect()
+        outputs.map(Parameter::poisoned).collect()
     }
 
-    /// The arguments of one call.
-    pub fn args<'a>(&'a self, outputs: &'a mut [AlignedBuffer]) -> Vec<BufferArg<'a>> {
-        let mut outputs = outputs.iter_mut();
+    /// The arguments of one call: the parameters in order, then a schedule's own.
+    pub fn args<'a>(&'a self, memory: &'a mut Memory) -> Vec<BufferArg<'a>> {
+        let mut outputs = memory.outputs.iter_mut();
         let args = self.params.iter().map(|p| match &p.contents {
             Some(b) => BufferArg::Read(b.bytes()),
             None => BufferArg::Write(outputs.next().map_or(&mut [][..], |b| b.bytes_mut())),
         });
-        args.collect()
+        args.chain(memory.scratch.iter_mut().map(|b| BufferArg::Write(b.bytes_mut()))).collect()
+    }
+
+    /// Whether all arrays lie row after row, as libraries want them.
+    pub fn row_major(&self) -> bool {
+        self.params.iter().all(|p| layout::ops(&p.layout).is_empty())
     }
 
     /// The inputs' bytes and elements, by parameter; `None` for an output and for records.
@@ -98,17 +101,17 @@ impl Inputs {
 
     /// The parameters as the evaluator of the equations wants them; of outputs, which it does not read, an empty one.
     pub fn arrays(&self) -> Option<Vec<Array>> {
-        let all = self.params.iter().zip(&self.extents).map(|(p, extents)| match (&p.contents, &p.ty) {
+        let all = self.params.iter().map(|p| match (&p.contents, &p.ty) {
             (None, _) => Array::new(&p.ty, &[0]),
             (Some(buffer), Ty::Elem(elem)) => {
-                let words = (0..p.count).map(|i| bits(*elem, buffer.bytes(), i * p.width)).collect();
-                Array::from_bits(*elem, extents, words)
+                let words = (0..p.count).map(|i| bits(*elem, buffer.bytes(), p.start(i))).collect();
+                Array::from_bits(*elem, &p.extents, words)
             }
             (Some(buffer), ty) => {
-                let mut array = Array::new(ty, extents)?;
+                let mut array = Array::new(ty, &p.extents)?;
                 for cell in 0..p.count {
                     let mut words = p.words(buffer.bytes(), cell).into_iter();
-                    array.set(&place(cell, extents), &word(ty, &mut words)).then_some(())?;
+                    array.set(&place(cell, &p.extents), &word(ty, &mut words)).then_some(())?;
                 }
                 Some(array)
             }
@@ -118,7 +121,7 @@ impl Inputs {
 
     /// A parameter's extents.
     pub fn extents(&self, param: usize) -> &[i64] {
-        &self.extents[param]
+        &self.params[param].extents
     }
 
     /// The element type of the first output; of a record, its first field's.
@@ -152,13 +155,54 @@ impl Inputs {
 }
 
 impl Parameter {
+    /// A parameter without contents.
+    fn of(program: &Program, fun: &Fun, b: Buffer, types: &[Binding], sizes: &[i64]) -> Result<Parameter, Problem> {
+        let info = &fun.buffers[b.index()];
+        let size = |v: Var| fun.sizes.iter().position(|s| *s == v).and_then(|n| sizes.get(n)).copied();
+        let ty = bind_ty(program, types, &info.elem);
+        let mut leaves = Vec::new();
+        let Some((width, _)) = lay_out(&ty, 0, &mut leaves) else {
+            return Err(Problem::User(format!("the elements of `{}` are not known", info.name)));
+        };
+        let extents: Option<Vec<i64>> = info.extents.iter().map(|e| value(e, &size)).collect();
+        let extents = extents.ok_or_else(|| Problem::User(format!("the extents of `{}` are not known", info.name)))?;
+        let all = |n: Option<i64>| n.and_then(|n| usize::try_from(n).ok());
+        let count = all(layout::room(&Layout::RowMajor, &extents));
+        let room = all(layout::room(&info.layout, &extents));
+        let bytes = room.and_then(|n| n.checked_mul(width)).filter(|b| *b < 1 << 40);
+        let (Some(count), Some(room), Some(_)) = (count, room, bytes) else {
+            return Err(Problem::User(format!("`{}` would be too large at this size", info.name)));
+        };
+        Ok(Parameter { ty, leaves, width, extents, layout: info.layout.clone(), count, room, contents: None })
+    }
+
+    fn memory(&self) -> Result<AlignedBuffer, Problem> {
+        AlignedBuffer::new(self.room * self.width).map_err(Problem::Tool)
+    }
+
+    fn poisoned(&self) -> Result<AlignedBuffer, Problem> {
+        let mut b = self.memory()?;
+        fill_poison(b.bytes_mut(), self.width);
+        Ok(b)
+    }
+
+    /// Where a cell starts, in bytes.
+    fn start(&self, cell: usize) -> usize {
+        let at = match &self.layout {
+            Layout::RowMajor => cell,
+            named @ Layout::Named { .. } => layout::place(named, &self.extents, &place(cell, &self.extents)) as usize,
+        };
+        at * self.width
+    }
+
     /// The bits of one cell.
     fn words(&self, bytes: &[u8], cell: usize) -> Vec<u64> {
-        self.leaves.iter().map(|(e, at)| bits(*e, bytes, cell * self.width + at)).collect()
+        let start = self.start(cell);
+        self.leaves.iter().map(|(e, at)| bits(*e, bytes, start + at)).collect()
     }
 
     fn same(&self, a: &[u8], b: &[u8], cell: usize) -> bool {
-        let start = cell * self.width;
+        let start = self.start(cell);
         self.leaves.iter().all(|(e, at)| scalar::same(*e, bits(*e, a, start + at), bits(*e, b, start + at)))
     }
 }
