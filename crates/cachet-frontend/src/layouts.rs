@@ -181,7 +181,7 @@ impl World<'_> {
             }),
         };
         let value = match &expr {
-            Some(e) => self.ix(&mut Body::new(body.unit), e)?,
+            Some(e) => self.ix(&Body::new(body.unit), e)?,
             None => Ix::Lit(-1),
         };
         match value {
