@@ -8,8 +8,10 @@ use crate::laws::{self, KnownLaw};
 use crate::proofs::Proofs;
 use crate::relation::{self, Asked, UsedLaw, needs};
 use crate::wf;
-use cachet_core::instance::{derive, instance_name};
-use cachet_core::ir::{Binding, Device, Domain, Fun, FunId, Guard, ImplId, Ix, Program, Shape, StmtKind, Word};
+use cachet_core::instance::{add_scratch, derive, instance_name};
+use cachet_core::ir::{
+    Binding, BufferInfo, Device, Domain, Fun, FunId, Guard, ImplId, Ix, Program, Role, Shape, StmtKind, Word,
+};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt, visit_word};
 use cachet_core::script::Rewrite;
@@ -303,6 +305,35 @@ impl Checker {
         let arithmetic = "host".into();
         self.claims[fun.index()] = Some(Claim { name, links, arithmetic, requires, laws, steps, conditions });
         true
+    }
+
+    /// Gives a schedule that has started, and to which nothing else has happened, scratch parameters of its own. The
+    /// results stay what they were: nothing reads or writes these arrays, and a caller lends them apart from all others.
+    ///
+    /// # Errors
+    /// An extent that may be negative, a layout that does not fit, or a parameter that is none.
+    pub fn with_scratch(&mut self, id: FunId, own: &[BufferInfo]) -> Result<(), Box<Failure>> {
+        if own.is_empty() {
+            return Ok(());
+        }
+        let mut fun = self.program.funs[id.index()].clone();
+        add_scratch(&mut fun, own);
+        let faults = validate::validate_fun(&self.program, &fun).err().unwrap_or_default();
+        if let Some(failure) = self.invalid(&fun, &faults).into_iter().next() {
+            return Err(Box::new(failure));
+        }
+        if !self.accepts(id) || own.iter().any(|b| b.role != Role::Mut) {
+            let message = format!("`{}` cannot be given these parameters", fun.name);
+            return Err(misfit(Kind::Initialised, Diagnostic::error(codes::MODE, fun.span.0, message)));
+        }
+        self.callers_fall(id);
+        self.put(id, fun);
+        self.accepted[id.index()] = false;
+        let fun = &self.program.funs[id.index()];
+        let conditions = wf::conditions(&self.program, fun, &mut self.proofs)?;
+        discharge(&mut self.proofs, &conditions)?;
+        self.accepted[id.index()] = true;
+        Ok(())
     }
 
     /// Counts a schedule as refused: a step of it could not even be applied.

@@ -53,6 +53,8 @@ pub enum Kind {
     Multiple,
     /// Two nests have the same iterations.
     Map,
+    /// A copy is read where it was made.
+    Copied,
     /// A condition that a recipe gives holds.
     Given,
     /// The windows of a grid's iterations are disjoint.

@@ -10,6 +10,7 @@
 
 mod accesses;
 mod cell;
+mod copy;
 mod find;
 mod lockstep;
 mod moves;
@@ -27,13 +28,14 @@ pub use trace::{Point, TracedMove};
 use crate::condition::{Condition, Failure, Kind, RELATION, misfit};
 use crate::context::Context;
 use crate::events::{Frame, FrameKind, enter};
-use cachet_core::ir::{Block, Fun, Guard, Ix, MAX_DEPTH, Program, Stmt, StmtKind, Word};
+use cachet_core::ir::{Block, Buffer, Fun, Guard, Ix, MAX_DEPTH, Program, Stmt, StmtKind, Word};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Arm, Live, Site, Visit, visit_block, visit_ix, visit_stmt, visit_word};
 use cachet_core::script::Rewrite;
 use cachet_core::validate::shallow;
 use cachet_source::{Diagnostic, Kind as Severity, Span, codes};
+use std::collections::BTreeSet;
 
 /// What a relation is called and where it was asked for.
 #[derive(Clone, Debug)]
@@ -67,6 +69,8 @@ pub(crate) struct Relation<'a> {
     trace: Option<Vec<TracedMove>>,
     /// How many times a `case` has parted the two programs.
     cases: usize,
+    /// The arrays that the program mentions outside the site.
+    outside: BTreeSet<Buffer>,
 }
 
 /// The most parts (statements, words and indices) that the two programs may have after a line of a recipe.
@@ -124,7 +128,13 @@ fn relate<'a>(
     };
     let (fun, conditions) = (rewrite.after.clone(), Vec::new());
     let (needs, laws, cases) = (Vec::new(), Vec::new(), 0);
-    let mut relation = Relation { program, asked, fun, context, conditions, needs, laws, try_at: None, trace, cases };
+    let mut elsewhere = rewrite.after.clone();
+    if rewrite.to.replace(&mut elsewhere, Vec::new()).is_none() {
+        return refuse("the step names a place that the program does not have");
+    }
+    let outside = Live::of_block(&elsewhere.body).buffers;
+    let mut relation =
+        Relation { program, asked, fun, context, conditions, needs, laws, try_at: None, trace, cases, outside };
     let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
     relation.note(|| Point::Start, &s, &t);
     let advice = "without `relate` both programs have to agree line by line: its lines bring them there";
@@ -254,15 +264,15 @@ impl Relation<'_> {
             | MoveKind::First(l)
             | MoveKind::Regroup { of: l, .. }
             | MoveKind::Unroll(l) => l.side,
-            MoveKind::SelfStore(side, _) | MoveKind::Unfold(side, _) => *side,
+            MoveKind::SelfStore(side, _) | MoveKind::Copy(side, _) | MoveKind::Unfold(side, _) => *side,
             MoveKind::Order(loops) => loops.first().map_or(Side::S, |l| l.side),
             MoveKind::Reorder { by, back } => return self.reorder(s, t, by, back),
             MoveKind::Given(guard) => return self.given(guard),
             MoveKind::Case { .. } => return Err(self.misfit("`case` stands inside another line")),
         };
-        let block = match side {
-            Side::S => s,
-            Side::T => t,
+        let (block, other) = match side {
+            Side::S => (s, t),
+            Side::T => (t, s),
         };
         match kind {
             MoveKind::PerCell { buffer, fold } => self.per_cell(block, buffer, fold),
@@ -276,6 +286,7 @@ impl Relation<'_> {
             MoveKind::Split { .. } => Err(self.misfit("the size of a block is not a number")),
             MoveKind::First(l) => self.first(block, l),
             MoveKind::SelfStore(side, buffer) => self.selfstore(block, *side, buffer),
+            MoveKind::Copy(side, buffer) => self.copy(block, *side, buffer, other),
             MoveKind::Unroll(l) => self.unroll(block, l),
             MoveKind::Unfold(side, name) => self.unfold(block, *side, name),
             MoveKind::Regroup { of, op, by } => self.regroup(block, of, op, *by),

@@ -4,7 +4,8 @@
 //! `mul_add`, so whatever was proved of the generic function holds for every instance.
 
 use crate::ir::{
-    Binding, Call, Fold, Fun, FunId, Local, LocalInfo, Op, Parts, Program, Pure, Reduce, Stmt, StmtKind, Ty, Word,
+    Binding, Buffer, BufferInfo, Call, Fold, Fun, FunId, Local, LocalInfo, Op, Parts, Program, Pure, Reduce, Stmt,
+    StmtKind, Ty, Word,
 };
 use crate::rewrite::Subst;
 
@@ -85,6 +86,16 @@ pub fn derive(program: &Program, of: FunId, name: &str, types: &[Binding]) -> Fu
     let mut fun = instantiate(program, source, types);
     fun.name = name.to_string();
     fun
+}
+
+/// Gives a function scratch parameters, after those that it has. Nothing uses them yet.
+pub fn add_scratch(fun: &mut Fun, own: &[BufferInfo]) {
+    for info in own {
+        let id = Buffer(fun.buffers.len() as u32);
+        fun.buffers.push(info.clone());
+        fun.params.push(id);
+        fun.scratch.push(id);
+    }
 }
 
 /// The type with parameters bound.

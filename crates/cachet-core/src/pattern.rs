@@ -367,6 +367,8 @@ pub enum MoveKind {
     First(LoopRef),
     /// `selfstore S.c`: `if g then store c[x] = w` is `store c[x] = if g then w else load c[x]`.
     SelfStore(Side, String),
+    /// `copy T.P`: reads an array's copies from where they come from.
+    Copy(Side, String),
     /// `unroll S.k`: a loop or sum of literal length as its copies.
     Unroll(LoopRef),
     /// `unfold S.f`: calls of a pure function as their values.
@@ -452,6 +454,7 @@ impl std::fmt::Display for MoveKind {
             MoveKind::Reorder { .. } => f.write_str("reorder S to T all: by (..) back (..)"),
             MoveKind::First(l) => write!(f, "first {l}"),
             MoveKind::SelfStore(side, buffer) => write!(f, "selfstore {side}.{buffer}"),
+            MoveKind::Copy(side, buffer) => write!(f, "copy {side}.{buffer}"),
             MoveKind::Unroll(l) => write!(f, "unroll {l}"),
             MoveKind::Unfold(side, name) => write!(f, "unfold {side}.{name}"),
             MoveKind::Regroup { of, op, by } => write!(f, "regroup {of} ({op}: order) by {by}"),

@@ -1,9 +1,10 @@
 //! What a file says, typed, and what one step proposes: the data that rooms hand to each other.
 
 use crate::equations::Contraction;
-use crate::ir::{Binding, Fun, FunId, ImplId, Program};
+use crate::ir::{Binding, BufferInfo, Fun, FunId, ImplId, Lit, Program};
 use crate::number::Proof;
 use crate::pattern::{Move, StepDef};
+use crate::print::decimal;
 use crate::rewrite::Site;
 use cachet_source::Span;
 use std::fmt;
@@ -41,6 +42,8 @@ pub struct Script {
     pub of: FunId,
     /// What the type parameters of `of` are bound to; empty leaves them unbound.
     pub types: Vec<Binding>,
+    /// Its own parameters, all scratch, with extents in the sizes of `of`.
+    pub scratch: Vec<BufferInfo>,
     /// Its steps.
     pub steps: Vec<StepCall>,
     /// Where its head is written.
@@ -71,6 +74,8 @@ pub enum StepForm {
     Order(Vec<StepArg>),
     /// `grid over (x, ..)`
     GridOver(Vec<StepArg>),
+    /// `pack a into P along g over (x, y) pad n with w`
+    Pack(PackCall),
     /// `reduce x by (op: order)`
     Reduce {
         /// The sum.
@@ -80,6 +85,21 @@ pub enum StepForm {
         /// Where the operation is named.
         at: Span,
     },
+}
+
+/// The arguments of `pack`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackCall {
+    /// The array.
+    pub array: StepArg,
+    /// The buffer for the copy.
+    pub into: StepArg,
+    /// The loop in whose body it is made.
+    pub along: StepArg,
+    /// The names of the copy's loops.
+    pub over: Vec<StepArg>,
+    /// How long the last axis is, and what the copy is filled up with.
+    pub pad: Option<(i64, Lit)>,
 }
 
 /// One index of a `split`.
@@ -162,7 +182,11 @@ impl StepCall {
     pub fn word(&self) -> &str {
         match &self.form {
             StepForm::GridOver(_) => "grid over",
-            StepForm::Call(_) | StepForm::Split(_) | StepForm::Order(_) | StepForm::Reduce { .. } => &self.name,
+            StepForm::Call(_)
+            | StepForm::Split(_)
+            | StepForm::Order(_)
+            | StepForm::Pack(_)
+            | StepForm::Reduce { .. } => &self.name,
         }
     }
 }
@@ -178,6 +202,10 @@ impl fmt::Display for StepCall {
             StepForm::Order(args) => write!(f, "order ({})", list(args)),
             StepForm::GridOver(args) => write!(f, "grid over ({})", list(args)),
             StepForm::Split(indices) => write!(f, "split {}", list(indices)),
+            StepForm::Pack(PackCall { array, into, along, over, pad }) => {
+                write!(f, "pack {array} into {into} along {along} over ({})", list(over))?;
+                pad.map_or(Ok(()), |(n, w)| write!(f, " pad {n} with {}", decimal(w)))
+            }
             StepForm::Reduce { of, op, at: _ } => write!(f, "reduce {of} by ({op}: order)"),
         }
     }

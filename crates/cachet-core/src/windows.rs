@@ -32,8 +32,15 @@ pub fn infer(buffers: &[BufferInfo], axes: &[Var], body: &Block) -> Vec<Window> 
         .collect()
 }
 
+/// The interval that an index runs through while the loops of a block run, in terms of what is known outside: from, and up
+/// to but not including. `None` where it cannot be read off. A guess, like all here.
+pub fn interval(inner: &BTreeMap<Var, Domain>, ix: &Ix) -> Option<(Ix, Ix)> {
+    let (own, boxes, reads) = (BTreeSet::new(), Vec::new(), Vec::new());
+    Stores { buffers: &[], inner: inner.clone(), own, boxes, reads }.closed(ix)
+}
+
 /// From, and up to but not including.
-type Span = (Ix, Ix);
+pub type Span = (Ix, Ix);
 
 struct Stores<'a> {
     buffers: &'a [BufferInfo],
@@ -280,7 +287,7 @@ impl Stores<'_> {
 
 /// The smallest interval that holds two. What is accessed lies between 0 and the extent of its axis, so an interval that
 /// starts or ends there cannot grow.
-fn hull(a: &Span, b: &Span, extent: &Ix) -> Span {
+pub fn hull(a: &Span, b: &Span, extent: &Ix) -> Span {
     let zero = [&a.0, &b.0].into_iter().find(|i| **i == Ix::Lit(0));
     let whole = [&a.1, &b.1].into_iter().find(|i| difference(i, extent) == Ix::Lit(0));
     let lo = zero.cloned().unwrap_or_else(|| smaller(&a.0, &b.0, true));

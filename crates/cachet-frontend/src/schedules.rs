@@ -3,9 +3,10 @@
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::functions::callees;
 use crate::scope::{self, ItemRef};
-use cachet_core::instance::derive;
-use cachet_core::ir::{Binding, FunId, Ix};
-use cachet_core::script::{Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm};
+use crate::tree::Tree;
+use cachet_core::instance::{add_scratch, derive};
+use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Role, TypeParam};
+use cachet_core::script::{PackCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Item, StepKind, StepParam, TargItem};
 use std::collections::BTreeMap;
@@ -50,9 +51,6 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
     if let Some(d) = &s.device {
         return Err(world.report(Diagnostic::not_built(d.span, format!("schedules `on {}`", d.name))));
     }
-    if let Some(p) = s.params.first() {
-        return Err(world.report(Diagnostic::not_built(p.span, "scratch parameters of schedules")));
-    }
     if let Some(c) = s.clauses.first() {
         return Err(world.report(Diagnostic::not_built(c.span, "clauses of schedules")));
     }
@@ -83,6 +81,8 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
     let types = bindings(world, r.unit, id, &s.targs, s.of.span)?;
     let mut fun = derive(&world.module.program, id, &s.name.name, &types);
     fun.span = cachet_core::ir::At(s.name.span);
+    let scratch = own_parameters(world, r.unit, s, &fun)?;
+    add_scratch(&mut fun, &scratch);
     let made = FunId(world.module.program.funs.len() as u32);
     world.module.program.funs.push(fun);
     world.funs.insert(r, made);
@@ -91,6 +91,7 @@ fn reserve_after(world: &mut World<'_>, r: ItemRef, chain: &mut Vec<ItemRef>) ->
         fun: made,
         of: id,
         types,
+        scratch,
         steps: vec![],
         span: s.name.span,
     });
@@ -103,8 +104,31 @@ pub(crate) fn refresh(world: &mut World<'_>) {
         let span = world.module.program.funs[s.fun.index()].span;
         let mut fun = derive(&world.module.program, s.of, &s.name, &s.types);
         fun.span = span;
+        add_scratch(&mut fun, &s.scratch);
         world.module.program.funs[s.fun.index()] = fun;
     }
+}
+
+/// A schedule's own parameters, whose extents may use the sizes of what is scheduled.
+fn own_parameters(world: &mut World<'_>, unit: usize, s: &ast::Schedule, fun: &Fun) -> Done<Vec<BufferInfo>> {
+    let mut body = Body::new(unit);
+    body.vars.clone_from(&fun.vars);
+    body.sizes.clone_from(&fun.sizes);
+    body.type_params.clone_from(&fun.type_params);
+    body.buffers.clone_from(&fun.buffers);
+    let sizes = fun.sizes.iter().map(|v| (fun.vars[v.index()].name.clone(), Meaning::Var(*v)));
+    let types = fun.type_params.iter().enumerate();
+    let types = types.map(|(n, p)| (p.name.clone(), Meaning::TypeParam(TypeParam(n as u32))));
+    let params = fun.params.iter().map(|b| (fun.buffers[b.index()].name.clone(), Meaning::Buffer(*b)));
+    body.names = sizes.chain(types).chain(params).collect();
+    for p in &s.params {
+        if p.mode != Some(ast::Mode::Mut) {
+            let message = format!("`{}` is scratch, as all parameters of a schedule are: write `mut`", p.name.name);
+            return Err(world.report(Diagnostic::error(codes::MODE, p.span, message)));
+        }
+        world.buffer_of(&mut body, &p.name, &p.ty, Role::Mut, false)?;
+    }
+    Ok(body.buffers.split_off(fun.buffers.len()))
 }
 
 /// `@(S = PlusTimes f32)` for a schedule: all type parameters or none.
@@ -164,8 +188,12 @@ pub(crate) fn expand_all(world: &mut World<'_>, items: &[ItemRef]) {
                     callers: Vec::new(),
                     names: BTreeMap::new(),
                     count: 0,
+                    scratch: Vec::new(),
                 };
                 let fun = world.funs.get(r).copied();
+                if let Some(fun) = fun.map(|f| &world.module.program.funs[f.index()]) {
+                    expansion.scratch = fun.scratch.iter().map(|b| fun.buffers[b.index()].clone()).collect();
+                }
                 let position = world.module.scripts.iter().position(|x| Some(x.fun) == fun);
                 let calls = position.is_some_and(|i| {
                     let of = world.module.scripts[i].of;
@@ -222,6 +250,8 @@ struct Expansion {
     names: BTreeMap<String, StepArg>,
     /// Steps and calls so far.
     count: usize,
+    /// The schedule's own parameters, and those of the schedules that it continues.
+    scratch: Vec<BufferInfo>,
 }
 
 impl Expansion {
@@ -255,8 +285,16 @@ impl Expansion {
             StepKind::Order(loops) => StepForm::Order(self.loops(world, loops)?),
             StepKind::GridOver(loops) => StepForm::GridOver(self.loops(world, loops)?),
             StepKind::Reduce { index, parts } => self.reduce(world, index, parts, s.span)?,
-            StepKind::Pack { .. }
-            | StepKind::PackLanes { .. }
+            StepKind::Pack { array, into, along, over, pad } => {
+                let over = over.iter().map(|n| self.new_name(n)).collect();
+                let pad = match pad.as_deref() {
+                    Some((n, with)) => Some((self.size(world, n)?, self.filling(world, with, into)?)),
+                    None => None,
+                };
+                let along = self.loop_arg(world, along)?;
+                StepForm::Pack(PackCall { array: self.new_name(array), into: self.new_name(into), along, over, pad })
+            }
+            StepKind::PackLanes { .. }
             | StepKind::Keep { .. }
             | StepKind::Registers { .. }
             | StepKind::Compute { .. }
@@ -319,6 +357,34 @@ impl Expansion {
             levels.push(SplitLevel { size: self.size(world, &l.size)?, name, span: l.span });
         }
         Ok(SplitIndex { of, levels, ragged: i.ragged, span: i.span })
+    }
+
+    /// The name that a step is given, or what a schedule function's parameter of that name stands for.
+    fn new_name(&self, name: &ast::Ident) -> StepArg {
+        match self.names.get(&name.name) {
+            Some(given) => given.clone(),
+            None => StepArg::Name { name: name.name.clone(), nth: None, part: None, span: name.span },
+        }
+    }
+
+    /// A literal that a copy into an array of this schedule is filled up with.
+    fn filling(&mut self, world: &mut World<'_>, with: &ast::Expr, into: &ast::Ident) -> Done<Lit> {
+        let StepArg::Name { name, .. } = self.new_name(into) else { return Err(self.no_array(world, into)) };
+        let elem = self.scratch.iter().find(|b| b.name == name).map(|b| b.elem.clone());
+        let Some(elem) = elem else { return Err(self.no_array(world, into)) };
+        let tree = world.word_of(&mut Body::new(self.unit), with, &elem)?;
+        match tree {
+            Tree::Lit(lit) => Ok(lit),
+            _ => {
+                let message = "a copy is filled up with a literal: `pad 16 with 0.0`";
+                Err(world.report(Diagnostic::error(codes::STEP_ARGUMENT, with.span, message)))
+            }
+        }
+    }
+
+    fn no_array(&self, world: &mut World<'_>, name: &ast::Ident) -> Reported {
+        let known = self.scratch.iter().map(|b| b.name.as_str());
+        world.report(scope::unknown(name, "parameter of this schedule", known))
     }
 
     /// A literal size, constants and parameters put in.

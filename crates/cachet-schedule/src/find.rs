@@ -128,6 +128,7 @@ impl Search<'_> {
             | MoveKind::Reorder { .. }
             | MoveKind::First(_)
             | MoveKind::SelfStore(..)
+            | MoveKind::Copy(..)
             | MoveKind::Unroll(_)
             | MoveKind::Unfold(..)
             | MoveKind::Regroup { .. }

@@ -23,7 +23,7 @@ pub use steps::Splits;
 
 use cachet_core::ir::{Fun, Program};
 use cachet_core::pattern::StepDef;
-use cachet_core::script::{Rewrite, StepArg, StepCall, StepForm};
+use cachet_core::script::{PackCall, Rewrite, StepArg, StepCall, StepForm};
 use cachet_source::Diagnostic;
 
 /// Applies one step to the program so far; `splits` remembers what `x.outer` and `x.inner` mean.
@@ -44,6 +44,11 @@ pub fn apply(
         StepForm::Split(indices) => steps::split::apply(fun, call, indices, splits),
         StepForm::Order(args) => steps::order::apply(fun, call, &splits.resolve(args, call)?),
         StepForm::GridOver(args) => steps::grid::apply(fun, call, &splits.resolve(args, call)?),
+        StepForm::Pack(pack) => {
+            let along = splits.resolve(std::slice::from_ref(&pack.along), call)?;
+            let pack = PackCall { along: along.into_iter().next().unwrap_or(pack.along.clone()), ..pack.clone() };
+            steps::pack::apply(fun, call, &pack)
+        }
         StepForm::Reduce { of, op, at } => {
             let of = splits.resolve(std::slice::from_ref(of), call)?;
             steps::reduce::apply(program, fun, call, &of, (op, *at))

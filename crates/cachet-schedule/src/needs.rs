@@ -23,6 +23,7 @@ pub fn require(after: &mut Fun, recipe: &[Move], before: &Fun, site: &Site) {
             | MoveKind::Reorder { .. }
             | MoveKind::First(_)
             | MoveKind::SelfStore(..)
+            | MoveKind::Copy(..)
             | MoveKind::Unroll(_)
             | MoveKind::Unfold(..)
             | MoveKind::Regroup { .. }

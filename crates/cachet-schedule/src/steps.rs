@@ -1,10 +1,12 @@
-//! Steps that are written here, because their shape is not one pattern: `split`, `order`, `grid over`, `reduce .. by`.
+//! Steps that are written here, because their shape is not one pattern: `split`, `order`, `grid over`, `pack`,
+//! `reduce .. by`.
 //!
 //! They are as little believed as those of the library: each returns a program, a site and a recipe.
 
 pub mod grid;
 pub mod nest;
 pub mod order;
+pub mod pack;
 pub mod reduce;
 pub mod split;
 

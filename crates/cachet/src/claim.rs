@@ -58,6 +58,7 @@ pub fn rule(kind: Kind) -> &'static str {
         Kind::Order | Kind::Map => "REORDER",
         Kind::Law => "REGROUP",
         Kind::Split | Kind::Multiple => "SPLIT",
+        Kind::Copied => "COPY",
         Kind::Given => "CASE",
         Kind::Assertion => "PROOF",
     }
@@ -86,6 +87,7 @@ pub fn says(kind: Kind) -> &'static str {
         Kind::Law => "a law holds of the words themselves",
         Kind::Split => "blocks run through a range once and ascending",
         Kind::Multiple => "a length is a multiple of a block's",
+        Kind::Copied => "a copy is read where it was made",
         Kind::Given => "what the recipe gives holds",
         Kind::Windows => "windows of a grid's iterations are apart",
         Kind::Window => "an iteration of a grid stays inside its window",

@@ -289,6 +289,10 @@ impl<'a> Work<'a> {
             }
             return;
         }
+        if let Err(f) = self.checker.with_scratch(script.fun, &script.scratch) {
+            self.refuse(script, f.diagnostic);
+            return;
+        }
         let start = self.checker.program().funs[script.fun.index()].clone();
         let mut steps = Vec::new();
         let mut splits = self.splits.get(&script.of).cloned().unwrap_or_default();

@@ -18,9 +18,15 @@ use std::collections::BTreeSet;
 pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -> Diagnostic {
     let Some(sizes) = failure.sizes.clone() else { return failure.diagnostic };
     match failure.kind {
-        Kind::Count | Kind::Start | Kind::Branch | Kind::Words | Kind::Cell | Kind::Order | Kind::Split | Kind::Map => {
-            different(program, before, after, failure.diagnostic, sizes)
-        }
+        Kind::Count
+        | Kind::Start
+        | Kind::Branch
+        | Kind::Words
+        | Kind::Cell
+        | Kind::Order
+        | Kind::Split
+        | Kind::Map
+        | Kind::Copied => different(program, before, after, failure.diagnostic, sizes),
         Kind::Law => regrouped(program, before, after, failure.diagnostic, sizes),
         Kind::Bounds
         | Kind::Initialised
@@ -62,6 +68,7 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
         | Kind::Cell
         | Kind::Order
         | Kind::Split
+        | Kind::Copied
         | Kind::Multiple
         | Kind::Map
         | Kind::Given => failure.diagnostic,
@@ -75,7 +82,9 @@ fn alone(program: &Program, fun: &Fun, failure: Failure, sizes: &[i64]) -> Diagn
     // What goes wrong inside a function that is called is the call's.
     let at_a_label = |fault: &Fault| {
         let labels = &failure.diagnostic.labels;
-        !own.0.contains(&fault.span.0) || labels.iter().any(|l| l.span == fault.span.0)
+        // What a step's pattern reads has no place of its own.
+        let placeless = fault.span.0.lo == fault.span.0.hi;
+        placeless || !own.0.contains(&fault.span.0) || labels.iter().any(|l| l.span == fault.span.0)
     };
     let seen = replay::find_fault(program, fun, sizes, |fault| {
         let of_an_access = matches!(failure.kind, Kind::Bounds | Kind::Initialised | Kind::Window);

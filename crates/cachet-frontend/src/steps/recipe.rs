@@ -45,6 +45,7 @@ fn line(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
         }
         ast::MoveKind::Reorder { from: ast::Side::S, to: ast::Side::T, lines } => reorder(world, m, lines)?,
         ast::MoveKind::SelfStore(r) => MoveKind::SelfStore(side(r.side), r.name.name.clone()),
+        ast::MoveKind::Copy(r) => MoveKind::Copy(side(r.side), r.name.name.clone()),
         ast::MoveKind::Unroll(r) => MoveKind::Unroll(loop_ref(r)),
         ast::MoveKind::Unfold(r) => MoveKind::Unfold(side(r.side), r.name.name.clone()),
         ast::MoveKind::Regroup { index, form, law } => regroup(world, m, index, form, law)?,
@@ -171,7 +172,11 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         MoveKind::Case { guard, then, els } => {
             MoveKind::Case { guard, then: marked(then, ranks), els: marked(els, ranks) }
         }
-        MoveKind::Reorder { .. } | MoveKind::SelfStore(..) | MoveKind::Unfold(..) | MoveKind::Given(_) => kind,
+        MoveKind::Reorder { .. }
+        | MoveKind::SelfStore(..)
+        | MoveKind::Copy(..)
+        | MoveKind::Unfold(..)
+        | MoveKind::Given(_) => kind,
     };
     recipe.into_iter().map(|m| core::Move { kind: one(m.kind), span: m.span }).collect()
 }
@@ -193,7 +198,7 @@ pub(super) fn check_names(
             | ast::MoveKind::Split { index: l, .. }
             | ast::MoveKind::Regroup { index: l, .. }
             | ast::MoveKind::Unroll(l) => (None, vec![l]),
-            ast::MoveKind::SelfStore(b) => (Some(&b.name), vec![]),
+            ast::MoveKind::SelfStore(b) | ast::MoveKind::Copy(b) => (Some(&b.name), vec![]),
             ast::MoveKind::Fuse(a, b) => (None, vec![a, b]),
             ast::MoveKind::Case { then, els, .. } => {
                 check_names(world, then, params, places)?;

@@ -69,6 +69,7 @@ impl Words<'_> {
             }
             MoveKind::First(l) => MoveKind::First(self.loop_ref(l)),
             MoveKind::SelfStore(side, b) => MoveKind::SelfStore(*side, self.buffer(b)),
+            MoveKind::Copy(side, b) => MoveKind::Copy(*side, self.buffer(b)),
             MoveKind::Unroll(l) => MoveKind::Unroll(self.loop_ref(l)),
             MoveKind::Unfold(side, name) => MoveKind::Unfold(*side, name.clone()),
             MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: self.loop_ref(of), op: op.clone(), by: *by },

@@ -3,7 +3,8 @@
 //! Two NaN count as equal, whatever their payloads; everything else is compared as bits.
 
 use cachet_core::interpret::{Array, Value, scalar};
-use cachet_core::ir::{Binding, Elem, Program, Ty};
+use cachet_core::ir::{self, Binding, Elem, Program, Ty};
+use cachet_core::layout as memory;
 use cachet_oracle::hostile::{Kind, fill, poison};
 use cachet_runtime::AlignedBuffer;
 
@@ -110,29 +111,39 @@ pub fn difference(ty: Option<&Ty>, want: &[u64], got: &[u64]) -> Option<String> 
     Some(format!("element {}{field} is {:#x} instead of {:#x}", at / leaves.len(), got[at], want[at]))
 }
 
-/// The array as machine code has it; what was not written is poisoned.
-pub fn laid_out(array: &Array) -> AlignedBuffer {
+/// The array as machine code has it in a layout; what was not written is poisoned.
+pub fn laid_out(array: &Array, lies: &ir::Layout) -> AlignedBuffer {
     let Layout { leaves, size, .. } = layout(array.elem().expect("an array has a type"));
-    let mut out = AlignedBuffer::new(array.written().len() * size).expect("memory");
-    let cells = array.bits().chunks_exact(leaves.len()).zip(array.written());
-    for (cell, (words, written)) in out.bytes_mut().chunks_exact_mut(size).zip(cells) {
-        for ((e, at), word) in leaves.iter().zip(words) {
-            let word = if *written { *word } else { poison(*e) };
+    let room = memory::room(lies, array.extents()).expect("it fits") as usize;
+    let mut out = AlignedBuffer::new(room * size).expect("memory");
+    for cell in out.bytes_mut().chunks_exact_mut(size) {
+        for (e, at) in &leaves {
             let width = e.bytes() as usize;
-            cell[*at..at + width].copy_from_slice(&word.to_le_bytes()[..width]);
+            cell[*at..at + width].copy_from_slice(&poison(*e).to_le_bytes()[..width]);
+        }
+    }
+    let cells = array.bits().chunks_exact(leaves.len()).zip(array.written());
+    for (n, (words, _)) in cells.enumerate().filter(|(_, (_, written))| **written) {
+        let start = memory::place(lies, array.extents(), &indices(n, array.extents())) as usize * size;
+        for ((e, at), word) in leaves.iter().zip(words) {
+            let width = e.bytes() as usize;
+            let place = start + at;
+            out.bytes_mut()[place..place + width].copy_from_slice(&word.to_le_bytes()[..width]);
         }
     }
     out
 }
 
 /// What lies in memory, as [`Array::bits`] has it.
-pub fn read(array: &Array, bytes: &[u8]) -> Vec<u64> {
+pub fn read(array: &Array, lies: &ir::Layout, bytes: &[u8]) -> Vec<u64> {
     let Layout { leaves, size, .. } = layout(array.elem().expect("an array has a type"));
-    let word = |cell: &[u8], (e, at): &(Elem, usize)| {
+    let word = |start: usize, (e, at): &(Elem, usize)| {
         let mut word = [0; 8];
         let width = e.bytes() as usize;
-        word[..width].copy_from_slice(&cell[*at..at + width]);
+        word[..width].copy_from_slice(&bytes[start + at..start + at + width]);
         u64::from_le_bytes(word)
     };
-    bytes.chunks_exact(size).flat_map(|cell| leaves.iter().map(move |l| word(cell, l))).collect()
+    let starts = (0..array.written().len())
+        .map(|n| memory::place(lies, array.extents(), &indices(n, array.extents())) as usize * size);
+    starts.flat_map(|start| leaves.iter().map(move |l| word(start, l))).collect()
 }

@@ -75,7 +75,8 @@ fn function(
 
 /// What each parameter holds after a call.
 fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec<Vec<u64>>, String> {
-    let mut memory: Vec<AlignedBuffer> = args.iter().map(cells::laid_out).collect();
+    let lies = || fun.params.iter().map(|p| &fun.buffers[p.index()].layout);
+    let mut memory: Vec<AlignedBuffer> = args.iter().zip(lies()).map(|(a, l)| cells::laid_out(a, l)).collect();
     let mut buffers: Vec<BufferArg<'_>> = Vec::new();
     for (m, p) in memory.iter_mut().zip(&fun.params) {
         buffers.push(match fun.buffers[p.index()].role {
@@ -85,5 +86,5 @@ fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec
     }
     kernel.call(sizes, &mut buffers).map_err(|e| format!("`{}` at {sizes:?}: {e}", fun.name))?;
     drop(buffers);
-    Ok(memory.iter().zip(args).map(|(m, a)| cells::read(a, m.bytes())).collect())
+    Ok(memory.iter().zip(args).zip(lies()).map(|((m, a), l)| cells::read(a, l, m.bytes())).collect())
 }

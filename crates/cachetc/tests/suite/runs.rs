@@ -113,7 +113,7 @@ pub fn contractions(outcome: &Outcome, counts: &mut Counts) -> Result<(), String
     Ok(())
 }
 
-/// One function against another, which has the same parameters.
+/// One function against another, which has the same parameters and perhaps scratch besides.
 fn compare(
     program: &Program,
     (base, base_types): (FunId, &[Binding]),
@@ -128,8 +128,8 @@ fn compare(
             break;
         }
         let kind = kind(&sizes);
-        let mut left = arguments(program, fun, types, &sizes, kind);
-        let mut right = left.clone();
+        let mut right = arguments(program, fun, types, &sizes, kind);
+        let mut left = right[..program.funs[base.index()].params.len()].to_vec();
         if let Err(t) = want.run(&sizes, &mut left, &Options::default()) {
             if t.kind == TrapKind::RequirementViolated {
                 continue;
