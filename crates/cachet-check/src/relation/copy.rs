@@ -224,8 +224,10 @@ fn placed(filling: &Filling, access: &Access) -> Subst {
     at
 }
 
-/// The loops of a perfect nest and the one store in it.
-fn nest(stmt: &Stmt) -> Option<(Vec<(Var, Domain)>, Access, Word)> {
+/// The loops of a perfect nest, and the one store in it: the cell and the word.
+type Nest = (Vec<(Var, Domain)>, Access, Word);
+
+fn nest(stmt: &Stmt) -> Option<Nest> {
     let mut loops = Vec::new();
     let mut stmt = stmt;
     loop {
