@@ -1,12 +1,13 @@
 //! The populations, by promise.
 
 mod drawn_steps;
+mod mutated_steps;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
+    &[mutated_steps::STEPS, drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
 }
 
 /// Those of a promise, or of a name.
