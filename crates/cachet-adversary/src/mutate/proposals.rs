@@ -2,7 +2,7 @@
 //! recipe, in both, or in the definition that makes them.
 
 use super::{operator, programs, recipes, steps};
-use crate::generate::places::Place;
+use crate::generate::places::{self, Place};
 use crate::random::Random;
 use cachet_core::ir::{Guard, Ix, Rel};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, StepDef};
@@ -97,10 +97,24 @@ impl Mutants {
     }
 }
 
-/// So many of all places' mutants; every step and every kind of change is in if there is room.
-pub fn drawn(places: &[(Place, Mutants)], count: usize, random: &mut Random) -> Vec<(usize, Which)> {
-    let mut all: Vec<(usize, Which)> =
-        places.iter().enumerate().flat_map(|(n, (_, m))| m.all().into_iter().map(move |w| (n, w))).collect();
+/// All places with their mutants.
+pub fn everywhere() -> Vec<(Place, Mutants)> {
+    places::all().into_iter().map(|p| (Mutants::of(&p), p)).map(|(m, p)| (p, m)).collect()
+}
+
+/// So many of those mutants that are wanted; every step and every kind of change is in if there is room.
+pub fn drawn(
+    places: &[(Place, Mutants)],
+    count: usize,
+    wanted: fn(Which) -> bool,
+    random: &mut Random,
+) -> Vec<(usize, Which)> {
+    let mut all: Vec<(usize, Which)> = places
+        .iter()
+        .enumerate()
+        .flat_map(|(n, (_, m))| m.all().into_iter().map(move |w| (n, w)))
+        .filter(|(_, w)| wanted(*w))
+        .collect();
     for n in (1..all.len()).rev() {
         all.swap(n, random.below(n + 1));
     }

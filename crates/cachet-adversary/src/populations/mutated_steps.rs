@@ -10,8 +10,8 @@
 //! condition, because the two programs, or a program and a line of the recipe, do not fit each other; and *no program*
 //! where the validator refuses what is proposed, which is a type error.
 
-use crate::generate::places::{self, Place};
-use crate::mutate::proposals::{Mutants, Proposal, drawn};
+use crate::generate::places::Place;
+use crate::mutate::proposals::{self, Mutants, Proposal};
 use crate::population::{Population, Report, Share};
 use crate::random::Random;
 use cachet_check::condition::Failure;
@@ -31,12 +31,11 @@ pub const STEPS: Population = Population {
 
 fn run(share: Share) -> Report {
     let mut report = Report::default();
-    let places: Vec<(Place, Mutants)> =
-        places::all().into_iter().map(|p| (Mutants::of(&p), p)).map(|(m, p)| (p, m)).collect();
+    let places = proposals::everywhere();
     let all: usize = places.iter().map(|(_, m)| m.all().len()).sum();
     report.add("in the full set", all as u64);
     let (mut steps, mut operators) = (BTreeSet::new(), BTreeSet::new());
-    for (n, which) in drawn(&places, share.count, &mut Random(share.seed)) {
+    for (n, which) in proposals::drawn(&places, share.count, |_| true, &mut Random(share.seed)) {
         let (place, mutants) = &places[n];
         let proposal = mutants.proposal(place, which);
         steps.insert(place.step().to_string());
@@ -62,6 +61,9 @@ fn try_one(place: &Place, proposal: &Proposal, report: &mut Report) {
             report.count("wrong");
             report.count(&format!("wrong, {}", place.step()));
             report.count(&format!("refused by {}", by(place, proposal, &f)));
+            if by(place, proposal, &f) == "its shape" {
+                report.count(&format!("by its shape: {}", shape(&f)));
+            }
         }
     }
 }
@@ -73,6 +75,18 @@ fn by(place: &Place, proposal: &Proposal, f: &Failure) -> &'static str {
         Severity::Error | Severity::Wrong | Severity::NotBuilt | Severity::Warning => {
             if validate_fun(place.program(), &proposal.rewrite.after).is_err() { "its type" } else { "its shape" }
         }
+    }
+}
+
+/// Which shape it is that does not fit.
+fn shape(f: &Failure) -> &'static str {
+    let message = &f.diagnostic.message;
+    if message.starts_with("relate line") {
+        "a line of the recipe"
+    } else if message.starts_with("relation") {
+        "the two programs"
+    } else {
+        "the program made"
     }
 }
 
@@ -91,6 +105,8 @@ fn demands(
         report.at_least("kinds of change", operators.len() as u64, all_operators.len() as u64);
     }
     let (wrong, cases) = (report.counted("wrong"), report.cases);
+    let right = report.counted("accepted and right");
+    report.at_least("accepted and right", right, count as u64 / 60);
     report.at_least_percent("observably wrong", wrong, 60, cases);
     let by_type = report.counted("refused by its type");
     let by_prover = report.counted("refused by the prover");
