@@ -29,6 +29,7 @@ pub fn operator(what: &str) -> String {
     let words: Vec<String> = words.iter().map(general).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["in", ..] => "another block".into(),
+        [_, "captures", _] => "captured name".into(),
         ["loop", _] => "another loop".into(),
         [_, "runs", "backwards"] | [_, "summed", "backwards"] => "backwards".into(),
         [_, "inside", "its", "inner", "loop"] => "inside its inner loop".into(),

@@ -1,5 +1,6 @@
 //! The populations, by promise.
 
+mod claims;
 mod conditions;
 mod drawn_steps;
 mod mutated_steps;
@@ -14,6 +15,7 @@ pub fn all() -> &'static [Population] {
         drawn_steps::ON_NESTS,
         drawn_steps::ON_GRIDS,
         conditions::KINDS_OF_CONDITIONS,
+        claims::CLAIMS,
         regrouping::TWO_SUMS,
     ]
 }

@@ -28,11 +28,14 @@ pub struct Place {
     checker: Checker,
 }
 
+/// The texts that the schedules stand in.
+pub const TEXTS: [&str; 3] = [texts::OWN, texts::SUMS, texts::REGROUPED];
+
 /// All of them. Each step is accepted and right.
 pub fn all() -> Vec<Place> {
-    let texts = [(texts::OWN, Judge::Symbols), (texts::SUMS, Judge::Symbols), (texts::REGROUPED, Judge::Bits)];
+    let judges = [Judge::Symbols, Judge::Symbols, Judge::Bits];
     let mut out = Vec::new();
-    for (text, judge) in texts {
+    for (text, judge) in TEXTS.into_iter().zip(judges) {
         let module = memory::loaded(text);
         module.scripts.iter().for_each(|s| out.extend(of_schedule(&module, s, judge)));
     }

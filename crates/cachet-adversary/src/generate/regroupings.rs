@@ -15,6 +15,8 @@ pub struct Drawn {
     pub may: Vec<String>,
     /// Schedules that regroup what may not be.
     pub may_not: Vec<String>,
+    /// Whose laws let what may be regrouped.
+    pub of: String,
 }
 
 /// How a sum is written.
@@ -133,8 +135,9 @@ pub fn draw(random: &mut Random) -> Drawn {
             names[which].push(name);
         }
     }
-    let [may, may_not] = names;
-    Drawn { text, may, may_not }
+    let of = may.of.map_or_else(|| may.word.trim_start_matches("reduce ").to_string(), String::from);
+    let [may_names, may_not] = names;
+    Drawn { text, may: may_names, may_not, of }
 }
 
 fn term(buffer: &str, row: &str, index: &str, random: &mut Random) -> String {

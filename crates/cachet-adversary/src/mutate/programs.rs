@@ -55,13 +55,23 @@ fn moved(block: &Block, n: usize) -> Changes<Block> {
         all.splice(n..=n + 1, [Stmt { kind, span: block[n + 1].span }]);
         out.push(("moved into the loop after it".into(), all));
     }
-    if let StmtKind::For { var, domain, body } = &block[n].kind
-        && body.len() > 1
-    {
-        let less = |body: &[Stmt]| {
-            let kind = StmtKind::For { var: *var, domain: domain.clone(), body: body.to_vec() };
-            Stmt { kind, span: block[n].span }
-        };
+    let (body, around): (&Block, Box<dyn Fn(Block) -> StmtKind + '_>) = match &block[n].kind {
+        StmtKind::For { var, domain, body } => {
+            (body, Box::new(|body| StmtKind::For { var: *var, domain: domain.clone(), body }))
+        }
+        StmtKind::Grid(g) => (&g.body, Box::new(|body| StmtKind::Grid(Box::new(Grid { body, ..(**g).clone() })))),
+        StmtKind::If { .. }
+        | StmtKind::Let { .. }
+        | StmtKind::Var { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Store { .. }
+        | StmtKind::Alloc(_)
+        | StmtKind::Lease { .. }
+        | StmtKind::Call(_)
+        | StmtKind::Print(_) => return out,
+    };
+    if body.len() > 1 {
+        let less = |body: &[Stmt]| Stmt { kind: around(body.to_vec()), span: block[n].span };
         let with = |two: [Stmt; 2]| {
             let mut all = block.clone();
             all.splice(n..=n, two);

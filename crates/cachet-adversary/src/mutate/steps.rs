@@ -117,6 +117,11 @@ fn pat(p: &Pat, scope: &mut Scope) -> Changes<Pat> {
                 out.push((format!("{var} runs backwards"), made(domain.clone(), back)));
             }
             out.extend(exchanged(p).map(|q| (format!("{var} inside its inner loop"), q)));
+            for name in scope.captured.iter().filter(|c| *c != var) {
+                let body = reverse::block(body, var, &PatIx::Name(name.clone()), &[]);
+                let named = Pat::For { var: name.clone(), domain: domain.clone(), body, span: *span };
+                out.push((format!("{var} captures {name}"), named));
+            }
             scope.around.push(var.clone());
             let within = lift(block(body, scope), |b| made(domain.clone(), b));
             out.extend(within.into_iter().map(|(what, p)| (format!("in {var}: {what}"), p)));

@@ -24,7 +24,7 @@ pub const STEPS: Population = Population {
     promise: "P1",
     name: "mutated steps",
     never: "a mutant is accepted and some word differs",
-    counts: [600, 20_000],
+    counts: [1_200, 20_000],
     drawn: true,
     run,
 };

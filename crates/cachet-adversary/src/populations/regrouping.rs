@@ -36,7 +36,7 @@ fn run(share: Share) -> Report {
         let (laws, others): (Vec<_>, Vec<_>) = refused.partition(|d| to_the_point(d.code));
         report.add("refused for a law", laws.len() as u64);
         report.add("refused for another reason", others.len() as u64);
-        others.iter().for_each(|d| report.count(&format!("refused: {} {}", d.code.0, d.message)));
+        others.iter().for_each(|d| report.count(&format!("refused: {}", d.code.0)));
         for name in &drawn.may {
             report.cases += 1;
             report.count("regroup what may be");
