@@ -584,7 +584,7 @@ impl Change<'_> {
             let domain = Domain::Range { lo: lo.clone(), hi: hi.clone() };
             Word::Fold(Box::new(Fold { domain, ..f.clone() }))
         };
-        let two = vec![part(lo, &half), part(&half, hi)];
+        let two = [part(lo, &half), part(&half, hi)];
         let of = Stmt { kind: StmtKind::Print(two[1].clone()), span: f.span };
         let StmtKind::Print(second) = refresh(self.fun, &[of]).pop()?.kind else { return None };
         let args = vec![two[0].clone(), second];

@@ -46,7 +46,7 @@ fn run(share: Share) -> Report {
     report.at_least("claims with laws", report.counted("claims with laws"), 3 * share.count as u64);
     report.at_least("steps after which words differ", report.counted("steps after which words differ"), share_of(50));
     let planted = report.counted("laws taken out");
-    report.at_least_percent("laws taken out, and missed", report.counted("laws missed"), 100, planted);
+    report.at_least_percent("laws taken out, and noticed", report.counted("laws noticed"), 100, planted);
     report
 }
 
@@ -101,9 +101,11 @@ fn of_outcome(outcome: &Outcome, of: Option<&str>, text: &str, report: &mut Repo
         for n in 0..claim.laws.len() {
             let mut less = claim.clone();
             let out = less.laws.remove(n);
+            // Where nobody but the claim says whose law is needed, one of another owner would do.
+            less.laws.retain(|l| of.is_some() || l.law != out.law);
             if needed.iter().any(|n| n.law == out.law) {
                 report.count("laws taken out");
-                report.add("laws missed", u64::from(!missing(outcome, &less, &needed).is_empty()));
+                report.add("laws noticed", u64::from(!missing(outcome, &less, &needed).is_empty()));
             } else {
                 report.count("laws listed beyond what is found here");
             }
