@@ -11,7 +11,10 @@
 
 pub mod generate;
 pub mod judge;
+pub mod lie;
 pub mod memory;
+pub mod mutate;
+pub mod oracle;
 pub mod population;
 pub mod populations;
 pub mod random;

@@ -1,7 +1,7 @@
 //! Files that are nowhere but here.
 
 use cachet::pipeline::{Outcome, check};
-use cachet::world::World;
+use cachet::world::{Disk, World};
 use cachet_core::script::Module;
 use cachet_frontend::Files;
 use cachet_source::{Diagnostic, Sources};
@@ -53,6 +53,16 @@ pub fn loaded(text: &str) -> Module {
     let (module, diagnostics) = cachet_frontend::load(ROOT, &Memory::text(text), &mut sources);
     if let Some(d) = diagnostics.iter().find(|d| d.refuses()) {
         panic!("{}: {:?} in\n{text}", d.message, refused_at(d, text));
+    }
+    module.unwrap()
+}
+
+/// The typed items of a file of the project, unchecked.
+pub fn on_disk(path: &str) -> Module {
+    let mut sources = Sources::new();
+    let (module, diagnostics) = cachet_frontend::load(path, Disk::default().files(), &mut sources);
+    if let Some(d) = diagnostics.iter().find(|d| d.refuses()) {
+        panic!("{path}: {}", d.message);
     }
     module.unwrap()
 }

@@ -1,12 +1,23 @@
 //! The populations, by promise.
 
+mod claims;
+mod conditions;
 mod drawn_steps;
+mod mutated_steps;
+mod regrouping;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
+    &[
+        mutated_steps::STEPS,
+        drawn_steps::ON_NESTS,
+        drawn_steps::ON_GRIDS,
+        conditions::KINDS_OF_CONDITIONS,
+        claims::CLAIMS,
+        regrouping::TWO_SUMS,
+    ]
 }
 
 /// Those of a promise, or of a name.

@@ -46,4 +46,4 @@ macro_rules! promises {
     };
 }
 
-promises!(p2, p6);
+promises!(p1, p2, p6, p17, p18, p19);

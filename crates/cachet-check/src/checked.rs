@@ -1,6 +1,9 @@
 //! The only way to a [`Checked`] program: every function and every step goes through [`Checker`].
 
 mod bound;
+mod examined;
+
+pub use examined::{Examined, Outcome};
 
 use crate::condition::{Failure, Kind, Proved, discharge, misfit};
 use crate::context::Context;
@@ -223,15 +226,8 @@ impl Checker {
     /// # Errors
     /// Every condition that was not proved, in the order of the program; at most [`MOST_FAILURES`].
     pub fn accept_function(&mut self, id: FunId) -> Result<Vec<Proved>, Vec<Failure>> {
+        let assumed = self.may_be_checked(id)?;
         let fun = &self.program.funs[id.index()];
-        validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
-        let refused = self.calls[id.index()].iter().find(|c| !self.accepts(**c));
-        if let Some(name) = refused.map(|c| &self.program.funs[c.index()].name) {
-            let message = format!("`{}` calls `{name}`, which was refused", fun.name);
-            return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
-        }
-        supported(fun).map_err(|f| vec![*f])?;
-        let assumed = self.laws_of_calls(fun).map_err(|f| vec![*f])?;
         let mut conditions = wf::conditions(&self.program, fun, &mut self.proofs).map_err(|f| vec![*f])?;
         conditions.extend(wf::overflow::conditions(&self.program, fun));
         let mut failures: Vec<Failure> = Vec::new();
@@ -252,6 +248,20 @@ impl Checker {
         self.accepted[id.index()] = true;
         self.assumed[id.index()] = assumed;
         Ok(conditions.into_iter().map(Proved::from).collect())
+    }
+
+    /// What is asked of a function before it has conditions: that it is one, that what it calls was accepted, and that the
+    /// rules here cover it. Gives the laws that its calls leave to be asked.
+    fn may_be_checked(&self, id: FunId) -> Result<Vec<bound::Assumed>, Vec<Failure>> {
+        let fun = &self.program.funs[id.index()];
+        validate::validate_fun(&self.program, fun).map_err(|faults| self.invalid(fun, &faults))?;
+        let refused = self.calls[id.index()].iter().find(|c| !self.accepts(**c));
+        if let Some(name) = refused.map(|c| &self.program.funs[c.index()].name) {
+            let message = format!("`{}` calls `{name}`, which was refused", fun.name);
+            return Err(vec![*misfit(Kind::Requirement, Diagnostic::error(codes::REQUIREMENT, fun.span.0, message))]);
+        }
+        supported(fun).map_err(|f| vec![*f])?;
+        self.laws_of_calls(fun).map_err(|f| vec![*f])
     }
 
     /// Whether a function's type parameters may be bound so: what they are bound to computes on all operands.
@@ -413,29 +423,11 @@ impl Checker {
         asked: &Asked,
         proofs: &mut Proofs,
     ) -> Result<StepReport, Box<Failure>> {
+        self.may_follow(id, rewrite, asked)?;
         let before = &self.program.funs[id.index()];
-        if !self.accepts(id) {
-            let message = format!("relation {}: the program before the step was refused", asked.name);
-            return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
-        }
-        if !relation::same_head(before, &rewrite.after) {
-            let message = format!("relation {}: the step changes more of the program than it says", asked.name);
-            return Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)));
-        }
         let fewer = unrequired(proofs, before, rewrite);
         let rewrite = fewer.as_ref().unwrap_or(rewrite);
-        validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
-            let first = faults.first().map_or("", |f| &f.text);
-            let message = format!("`{}` makes a program that is not well formed: {first}", asked.step);
-            let mut d = Diagnostic::error(codes::RECIPE, asked.span, message);
-            let mut others: Vec<String> = faults.iter().map(|f| f.text.clone()).filter(|t| t != first).collect();
-            others.dedup();
-            others.truncate(2);
-            d.notes.extend(others);
-            let d = d.note(format!("relation {} was not established", asked.name));
-            misfit(Kind::Words, d)
-        })?;
-        supported(&rewrite.after)?;
+        self.well_formed(rewrite, asked)?;
         let mut conditions = wf::conditions(&self.program, &rewrite.after, proofs).map_err(|mut f| {
             if f.diagnostic.code == codes::CONTRADICTION {
                 let added = format!("`{}` adds a requirement here", asked.step);
@@ -452,18 +444,56 @@ impl Checker {
             f
         })?;
         let needed = relation::conditions(&self.program, before, rewrite, asked)?;
-        let added = &rewrite.after.requires[before.requires.len()..];
-        if let Some(stray) = added.iter().find(|g| !needed.requirements.contains(g)) {
-            let stray = Names::of(&self.program, &rewrite.after).guard(stray);
-            let message =
-                format!("relation {}: the step requires {stray}, which nothing in its recipe needs", asked.name);
-            return Err(misfit(Kind::Requirement, Diagnostic::error(codes::RECIPE, asked.span, message)));
-        }
+        self.required_by_recipe(before, rewrite, asked, &needed)?;
         let laws = needed.laws;
         conditions.extend(needed.conditions);
         discharge(proofs, &conditions[of_program..])?;
         let conditions = conditions.into_iter().map(Proved::from).collect();
         Ok(StepReport { requires: rewrite.after.requires.clone(), conditions, of_program, laws })
+    }
+
+    /// A step follows an accepted program, and keeps all of it but its body.
+    fn may_follow(&self, id: FunId, rewrite: &Rewrite, asked: &Asked) -> Result<(), Box<Failure>> {
+        if !self.accepts(id) {
+            let message = format!("relation {}: the program before the step was refused", asked.name);
+            return Err(misfit(Kind::Words, Diagnostic::error(codes::RELATION, asked.span, message)));
+        }
+        if !relation::same_head(&self.program.funs[id.index()], &rewrite.after) {
+            let message = format!("relation {}: the step changes more of the program than it says", asked.name);
+            return Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)));
+        }
+        Ok(())
+    }
+
+    /// What a step makes is a program, and one that the rules here cover.
+    fn well_formed(&self, rewrite: &Rewrite, asked: &Asked) -> Result<(), Box<Failure>> {
+        validate::validate_fun(&self.program, &rewrite.after).map_err(|faults| {
+            let first = faults.first().map_or("", |f| &f.text);
+            let message = format!("`{}` makes a program that is not well formed: {first}", asked.step);
+            let mut d = Diagnostic::error(codes::RECIPE, asked.span, message);
+            let mut others: Vec<String> = faults.iter().map(|f| f.text.clone()).filter(|t| t != first).collect();
+            others.dedup();
+            others.truncate(2);
+            d.notes.extend(others);
+            let d = d.note(format!("relation {} was not established", asked.name));
+            misfit(Kind::Words, d)
+        })?;
+        supported(&rewrite.after)
+    }
+
+    /// A step requires nothing that its recipe does not need.
+    fn required_by_recipe(
+        &self,
+        before: &Fun,
+        rewrite: &Rewrite,
+        asked: &Asked,
+        needed: &relation::Needed,
+    ) -> Result<(), Box<Failure>> {
+        let mut added = rewrite.after.requires[before.requires.len()..].iter();
+        let Some(stray) = added.find(|g| !needed.requirements.contains(g)) else { return Ok(()) };
+        let stray = Names::of(&self.program, &rewrite.after).guard(stray);
+        let message = format!("relation {}: the step requires {stray}, which nothing in its recipe needs", asked.name);
+        Err(misfit(Kind::Requirement, Diagnostic::error(codes::RECIPE, asked.span, message)))
     }
 
     fn invalid(&self, fun: &Fun, faults: &[validate::Fault]) -> Vec<Failure> {

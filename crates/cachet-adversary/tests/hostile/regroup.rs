@@ -1,7 +1,7 @@
 //! Recipes that regroup what they may not. Regrouped words are other words, so here the interpreter is the judge: a lie
 //! gives other bits for some contents.
 
-use crate::lie::{Lie, at, s};
+use cachet_adversary::lie::{Lie, at, s};
 use cachet_core::interpret::{Array, Options, prepare};
 use cachet_core::ir::{Fold, Fun, FunId, Program, Ty, Word};
 use cachet_core::pattern::{MoveKind, PatIx, Regrouping, Side};

@@ -1,6 +1,6 @@
 //! A step proposed by hand, and what the checker and the oracle say of it.
 
-use cachet::world::{Disk, World};
+use crate::memory;
 use cachet_check::checked::Checker;
 use cachet_check::condition::Failure;
 use cachet_check::relation::Asked;
@@ -9,21 +9,12 @@ use cachet_core::pattern::{LoopRef, MapVar, Move, MoveKind, PatGuard, PatIx, Sid
 use cachet_core::rewrite::{Site, Subst};
 use cachet_core::script::Rewrite;
 use cachet_oracle::symbolic::{Comparison, Side as Ran, compare};
-use cachet_source::{Sources, Span};
+use cachet_source::Span;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The functions of a text, typed.
-pub fn program(name: &str, text: &str) -> Program {
-    // Tests run at once, and some use one text several times.
-    static FILES: AtomicUsize = AtomicUsize::new(0);
-    let n = FILES.fetch_add(1, Ordering::Relaxed);
-    let path = format!("{}/hostile_{name}_{n}.cachet", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&path, text).expect("a file can be written");
-    let mut sources = Sources::new();
-    let (module, diagnostics) = cachet_frontend::load(&path, Disk::default().files(), &mut sources);
-    assert!(diagnostics.iter().all(|d| !d.refuses()), "{name}: {diagnostics:?}");
-    module.expect("a module").program
+pub fn program(text: &str) -> Program {
+    memory::loaded(text).program
 }
 
 /// The id of a function.
@@ -34,21 +25,27 @@ pub fn fun_id(program: &Program, name: &str) -> FunId {
 
 /// A proposal to put `t`'s body in the place of `s`'s.
 pub struct Lie {
+    /// What it is called.
+    pub name: String,
+    /// Both functions.
     pub program: Program,
+    /// The one before.
     pub s: FunId,
+    /// What is proposed.
     pub rewrite: Rewrite,
 }
 
 impl Lie {
     /// From the functions `s` and `t` of a text.
     pub fn new(name: &str, text: &str) -> Lie {
-        let program = program(name, text);
+        let program = program(text);
         let (s, t) = (fun_id(&program, "s"), fun_id(&program, "t"));
         let before = &program.funs[s.index()];
         let after = graft(before, &program.funs[t.index()]);
         let site = |f: &Fun| Site { path: vec![], start: 0, len: f.body.len() };
         let (from, to) = (site(before), site(&after));
-        Lie { rewrite: Rewrite { after, from, to, recipe: vec![] }, program, s }
+        let name = name.to_string();
+        Lie { name, rewrite: Rewrite { after, from, to, recipe: vec![] }, program, s }
     }
 
     /// With a recipe.
@@ -64,8 +61,14 @@ impl Lie {
         Var(at.unwrap_or_else(|| panic!("there is no {name}")) as u32)
     }
 
+    /// The function before.
     pub fn before(&self) -> &Fun {
         &self.program.funs[self.s.index()]
+    }
+
+    /// How it is asked for.
+    pub fn asked(&self) -> Asked {
+        Asked { name: format!("s_{}", self.name), step: "lie".into(), span: Span::default(), callers: vec![] }
     }
 
     /// What the checker says.
@@ -74,8 +77,7 @@ impl Lie {
         if let Err(failures) = checker.accept_function(self.s) {
             panic!("s is refused: {:?}", failures[0].diagnostic.message);
         }
-        let asked = Asked { name: "s_lie".into(), step: "lie".into(), span: Span::default(), callers: vec![] };
-        checker.accept_step(self.s, &self.rewrite, &asked).map(|_| ())
+        checker.accept_step(self.s, &self.rewrite, &self.asked()).map(|_| ())
     }
 
     /// Sizes at which the two programs differ, by the oracle.

@@ -1,7 +1,7 @@
 //! Proposals that are not even well formed, or that change what they do not name. None may be accepted, and none may
 //! bring the checker down.
 
-use crate::lie::{Lie, given, s};
+use cachet_adversary::lie::{Lie, given, s};
 use cachet_core::ir::{At, Buffer, Device, Grid, Guard, Ix, Rel, Role, Stmt, StmtKind, Var, VarKind};
 use cachet_core::pattern::{MoveKind, PatIx};
 use cachet_core::rewrite::{Arm, Site, Turn};

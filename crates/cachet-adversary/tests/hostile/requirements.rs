@@ -1,6 +1,6 @@
 //! What a step adds to the requirements, and who has to meet them.
 
-use crate::lie::{Lie, fun_id, given, program, s};
+use cachet_adversary::lie::{Lie, fun_id, given, program, s};
 use cachet_check::checked::Checker;
 use cachet_check::relation::Asked;
 use cachet_core::ir::{Guard, Ix, Rel};
@@ -89,7 +89,7 @@ fn a_caller_is_checked_again_after_a_step() {
 /// A schedule that starts anew, and one that is refused, take their callers with them.
 #[test]
 fn a_caller_falls_with_what_it_calls() {
-    let program = program("doubled", DOUBLED);
+    let program = program(DOUBLED);
     let [s, t, caller, above] = ["s", "t", "caller", "above"].map(|name| fun_id(&program, name));
     let accepted = || {
         let mut checker = Checker::new(program.clone());

@@ -3,7 +3,9 @@
 //! Each function returns all single changes of its argument, so that a change deep inside is lifted through what stands
 //! around it.
 
-use crate::reverse;
+pub mod open;
+mod reverse;
+
 use cachet_core::pattern::{Pat, PatCell, PatDomain, PatIx, PatSubst, PatWord, StepDef};
 
 type Changes<T> = Vec<(String, T)>;
@@ -115,6 +117,11 @@ fn pat(p: &Pat, scope: &mut Scope) -> Changes<Pat> {
                 out.push((format!("{var} runs backwards"), made(domain.clone(), back)));
             }
             out.extend(exchanged(p).map(|q| (format!("{var} inside its inner loop"), q)));
+            for name in scope.captured.iter().filter(|c| *c != var) {
+                let body = reverse::block(body, var, &PatIx::Name(name.clone()), &[]);
+                let named = Pat::For { var: name.clone(), domain: domain.clone(), body, span: *span };
+                out.push((format!("{var} captures {name}"), named));
+            }
             scope.around.push(var.clone());
             let within = lift(block(body, scope), |b| made(domain.clone(), b));
             out.extend(within.into_iter().map(|(what, p)| (format!("in {var}: {what}"), p)));
@@ -129,12 +136,16 @@ fn pat(p: &Pat, scope: &mut Scope) -> Changes<Pat> {
             out.extend(lift(word(w, scope), |word| Pat::Store { to: to.clone(), word, span: *span }));
             out
         }
-        Pat::Hole(..)
-        | Pat::ForAll { .. }
-        | Pat::Grid { .. }
-        | Pat::If { .. }
-        | Pat::Var { .. }
-        | Pat::Assign { .. } => Vec::new(),
+        Pat::Grid { var, domain, body, span } => {
+            let made = |domain: PatDomain, body: Vec<Pat>| Pat::Grid { var: var.clone(), domain, body, span: *span };
+            let mut out = lift(bounds(domain, var), |d| made(d, body.clone()));
+            scope.around.push(var.clone());
+            out.extend(lift(block(body, scope), |b| made(domain.clone(), b)));
+            scope.around.pop();
+            out
+        }
+        Pat::Hole(name, s) => lift(substs(s, scope), |s| Pat::Hole(name.clone(), s)),
+        Pat::ForAll { .. } | Pat::If { .. } | Pat::Var { .. } | Pat::Assign { .. } => Vec::new(),
     }
 }
 
@@ -146,16 +157,46 @@ fn exchanged(p: &Pat) -> Option<Pat> {
 }
 
 fn bounds(domain: &PatDomain, var: &str) -> Changes<PatDomain> {
+    if let PatDomain::Blocks(lo, hi, size) = domain {
+        let made =
+            |what: &str, lo: PatIx, hi: PatIx, n: PatIx| (format!("{var}: {what}"), PatDomain::Blocks(lo, hi, n));
+        return vec![
+            made("lower bound + 1", plus(lo), hi.clone(), size.clone()),
+            made("upper bound - 1", lo.clone(), minus(hi), size.clone()),
+            made("longer blocks", lo.clone(), hi.clone(), plus(size)),
+        ];
+    }
     let PatDomain::Range(lo, hi) = domain else { return Vec::new() };
     let range = |what: &str, lo: PatIx, hi: PatIx| (format!("{var}: {what}"), PatDomain::Range(lo, hi));
-    vec![
+    let mut out = vec![
         range("lower bound + 1", plus(lo), hi.clone()),
         range("lower bound - 1", minus(lo), hi.clone()),
         range("upper bound + 1", lo.clone(), plus(hi)),
         range("upper bound - 1", lo.clone(), minus(hi)),
         range("bounds swapped", hi.clone(), lo.clone()),
         range("one iteration", lo.clone(), plus(lo)),
-    ]
+    ];
+    out.extend(inside(hi).into_iter().map(|(what, hi)| range(what, lo.clone(), hi)));
+    out
+}
+
+/// An index changed inside: another divisor, or a part alone.
+fn inside(ix: &PatIx) -> Vec<(&'static str, PatIx)> {
+    match ix {
+        PatIx::Div(a, n) => {
+            let other = |n: PatIx| PatIx::Div(a.clone(), Box::new(n));
+            let mut out = vec![("longer strips", other(plus(n))), ("no strips", (**a).clone())];
+            out.extend(inside(a).into_iter().map(|(what, a)| (what, PatIx::Div(Box::new(a), n.clone()))));
+            out
+        }
+        PatIx::Add(a, b) | PatIx::Sub(a, b) | PatIx::Mul(a, b) | PatIx::Min(a, b) | PatIx::Max(a, b) => {
+            vec![("only the first part", (**a).clone()), ("only the second part", (**b).clone())]
+        }
+        PatIx::Mod(a, _) => vec![("only the first part", (**a).clone())],
+        PatIx::Hole(_) | PatIx::Name(_) | PatIx::Lit(_) | PatIx::Part(..) | PatIx::InBlock(..) | PatIx::Known(_) => {
+            vec![]
+        }
+    }
 }
 
 fn plus(ix: &PatIx) -> PatIx {
@@ -199,6 +240,7 @@ fn substs(list: &[PatSubst], scope: &Scope) -> Changes<Vec<PatSubst>> {
             None => continue,
         };
         let mut by = vec![plus(&old), minus(&old), PatIx::Lit(0)];
+        by.extend(inside(&old).into_iter().map(|(_, ix)| ix));
         by.extend(scope.around.iter().map(|v| PatIx::Name(v.clone())).filter(|v| *v != old));
         for ix in by {
             let what = format!("[{var} := {ix:?}]");

@@ -8,8 +8,6 @@
 
 #[path = "hostile/functions.rs"]
 mod functions;
-#[path = "hostile/lie.rs"]
-mod lie;
 #[path = "hostile/proposals.rs"]
 mod proposals;
 #[path = "hostile/regroup.rs"]

@@ -44,6 +44,108 @@ fn add(ix: &Ix, n: i64) -> Ix {
     Ix::Add(Box::new(ix.clone()), Box::new(Ix::Lit(n)))
 }
 
+/// A statement moved into the loop after it, and the first and the last one of a loop's body moved out: initialised once
+/// for all, or again each time.
+fn moved(block: &Block, n: usize) -> Changes<Block> {
+    let mut out = Vec::new();
+    if let Some(StmtKind::For { var, domain, body }) = block.get(n + 1).map(|s| &s.kind) {
+        let body = [std::slice::from_ref(&block[n]), body].concat();
+        let mut all = block.clone();
+        let kind = StmtKind::For { var: *var, domain: domain.clone(), body };
+        all.splice(n..=n + 1, [Stmt { kind, span: block[n + 1].span }]);
+        out.push(("moved into the loop after it".into(), all));
+    }
+    let (body, around): (&Block, Box<dyn Fn(Block) -> StmtKind + '_>) = match &block[n].kind {
+        StmtKind::For { var, domain, body } => {
+            (body, Box::new(|body| StmtKind::For { var: *var, domain: domain.clone(), body }))
+        }
+        StmtKind::Grid(g) => (&g.body, Box::new(|body| StmtKind::Grid(Box::new(Grid { body, ..(**g).clone() })))),
+        StmtKind::If { .. }
+        | StmtKind::Let { .. }
+        | StmtKind::Var { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Store { .. }
+        | StmtKind::Alloc(_)
+        | StmtKind::Lease { .. }
+        | StmtKind::Call(_)
+        | StmtKind::Print(_) => return out,
+    };
+    if body.len() > 1 {
+        let less = |body: &[Stmt]| Stmt { kind: around(body.to_vec()), span: block[n].span };
+        let with = |two: [Stmt; 2]| {
+            let mut all = block.clone();
+            all.splice(n..=n, two);
+            all
+        };
+        out.push(("first one moved out of its loop".into(), with([body[0].clone(), less(&body[1..])])));
+        let last = body.len() - 1;
+        out.push(("last one moved out of its loop".into(), with([less(&body[..last]), body[last].clone()])));
+    }
+    out
+}
+
+/// Another sign, which is 0.0 for -0.0, or another value.
+fn literals(lit: &Lit) -> Changes<Word> {
+    let sign = 1u64 << (8 * lit.elem.bytes() - 1);
+    let made = |bits: u64| Word::Lit(Lit { elem: lit.elem, bits });
+    match lit.elem {
+        Elem::Bool => vec![("another literal".into(), made(lit.bits ^ 1))],
+        Elem::F64 | Elem::F32 | Elem::F16 | Elem::BF16 => {
+            vec![("another sign".into(), made(lit.bits ^ sign)), ("another literal".into(), made(lit.bits ^ 1))]
+        }
+        Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => {
+            vec![("another literal".into(), made(lit.bits ^ 1))]
+        }
+    }
+}
+
+/// Other operations of as many operands.
+fn others(op: Prim) -> &'static [Prim] {
+    match op {
+        Prim::Add => &[Prim::Sub, Prim::Mul],
+        Prim::Sub => &[Prim::Add],
+        Prim::Mul => &[Prim::Add],
+        Prim::Div => &[Prim::Rem],
+        Prim::Rem => &[Prim::Div],
+        Prim::WrappingAdd => &[Prim::WrappingSub, Prim::Add],
+        Prim::WrappingSub => &[Prim::WrappingAdd],
+        Prim::WrappingMul => &[Prim::WrappingAdd, Prim::Mul],
+        Prim::Max => &[Prim::Min],
+        Prim::Min => &[Prim::Max],
+        Prim::Eq => &[Prim::Le],
+        Prim::Lt => &[Prim::Le],
+        Prim::Le => &[Prim::Lt],
+        Prim::And => &[Prim::Or],
+        Prim::Or => &[Prim::And],
+        Prim::Neg => &[Prim::Abs],
+        Prim::Abs => &[Prim::Neg],
+        Prim::Fma
+        | Prim::Sqrt
+        | Prim::Not
+        | Prim::Select
+        | Prim::Cast(_)
+        | Prim::WrappingCast(_)
+        | Prim::SaturatingCast(_)
+        | Prim::FromBits(_)
+        | Prim::ToBits => &[],
+    }
+}
+
+/// One rounding for two, or two for one.
+fn rounded(op: Op, arith: Device, args: &[Word]) -> Option<Word> {
+    let prim = |p: Prim, args: Vec<Word>| Word::Op { op: Op::Prim(p), arith, args };
+    match (op, args) {
+        (Op::Prim(Prim::Fma), [a, b, c]) => {
+            Some(prim(Prim::Add, vec![prim(Prim::Mul, vec![a.clone(), b.clone()]), c.clone()]))
+        }
+        (Op::Prim(Prim::Add), [Word::Op { op: Op::Prim(Prim::Mul), args: factors, .. }, c])
+        | (Op::Prim(Prim::Add), [c, Word::Op { op: Op::Prim(Prim::Mul), args: factors, .. }]) => {
+            Some(prim(Prim::Fma, factors.iter().chain([c]).cloned().collect()))
+        }
+        _ => None,
+    }
+}
+
 impl Change<'_> {
     fn name(&self, v: Var) -> String {
         self.fun.vars[v.index()].name.clone()
@@ -84,6 +186,7 @@ impl Change<'_> {
                 out.push((format!("statements {n} and {} swapped", n + 1), swapped));
             }
             out.extend(lift(self.stmt(s), |s| put(vec![s])));
+            out.extend(moved(block, n));
         }
         out
     }
@@ -406,7 +509,20 @@ impl Change<'_> {
                     let mut turned = args.clone();
                     turned.swap(0, 1);
                     out.push(("operands exchanged".into(), made(*op, turned)));
-                    out.push(("another operation".into(), made(Op::Prim(Prim::Sub), args[..2].to_vec())));
+                    if args.len() > 2 {
+                        let mut turned = args.clone();
+                        turned.reverse();
+                        out.push(("operands turned round".into(), made(*op, turned)));
+                    }
+                }
+                if let Op::Prim(prim) = op {
+                    let other = |p: &Prim| ("another operation".to_string(), made(Op::Prim(*p), args.clone()));
+                    out.extend(others(*prim).iter().map(other));
+                }
+                out.extend(rounded(*op, *arith, args).map(|w| ("rounded another way".to_string(), w)));
+                if let Op::Method(p, n) = op {
+                    // Of a semiring: the other operation of two operands, and the other element.
+                    out.push(("another operation".into(), made(Op::Method(*p, n ^ 1), args.clone())));
                 }
                 for n in 0..args.len() {
                     let with = |w: Word| {
@@ -454,9 +570,26 @@ impl Change<'_> {
                 out.extend(lift(self.word(&r.element), |element| made(Reduce { element, ..(**r).clone() })));
                 self.leave(r.var);
             }
-            Word::Lit(_) | Word::Differing(..) => {}
+            Word::Lit(lit) => out.extend(literals(lit)),
+            Word::Differing(..) => {}
         }
         out
+    }
+
+    /// A sum of its first half and of its second half, each with a total of its own.
+    fn two_totals(&mut self, f: &Fold) -> Option<Word> {
+        let (Domain::Range { lo, hi }, Word::Op { op, arith, .. }) = (&f.domain, &f.body) else { return None };
+        let half = Ix::Div(Box::new(Ix::Add(Box::new(lo.clone()), Box::new(hi.clone()))), 2);
+        let part = |lo: &Ix, hi: &Ix| {
+            let domain = Domain::Range { lo: lo.clone(), hi: hi.clone() };
+            Word::Fold(Box::new(Fold { domain, ..f.clone() }))
+        };
+        let two = [part(lo, &half), part(&half, hi)];
+        let of = Stmt { kind: StmtKind::Print(two[1].clone()), span: f.span };
+        let StmtKind::Print(second) = refresh(self.fun, &[of]).pop()?.kind else { return None };
+        let args = vec![two[0].clone(), second];
+        let op = if let Op::Prim(Prim::Fma) = op { Op::Prim(Prim::Add) } else { *op };
+        Some(Word::Op { op, arith: *arith, args })
     }
 
     fn words(&mut self, all: &[Word], made: impl Fn(Vec<Word>) -> Word) -> Changes<Word> {
@@ -482,6 +615,7 @@ impl Change<'_> {
         let mut out = lift(self.domain(&f.domain), |domain| made(Fold { domain, ..f.clone() }));
         out.extend(lift(self.word(&f.init), |init| made(Fold { init, ..f.clone() })));
         out.push(("only the sum's start".into(), f.init.clone()));
+        out.extend(self.two_totals(f).map(|w| ("two totals".to_string(), w)));
         self.enter(f.var, &f.domain);
         out.extend(lift(self.word(&f.body), |body| made(Fold { body, ..f.clone() })));
         self.leave(f.var);

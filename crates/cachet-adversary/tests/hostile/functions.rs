@@ -1,12 +1,12 @@
 //! Functions that no one may call.
 
-use crate::lie::{fun_id, program};
+use cachet_adversary::lie::{fun_id, program};
 use cachet_check::checked::Checker;
 use cachet_core::ir::{Domain, FunId, Guard, Ix, Reduce, Rel, Shape, StmtKind, Word};
 
 #[track_caller]
-fn refused(name: &str, text: &str) -> String {
-    let program = program(name, text);
+fn refused(text: &str) -> String {
+    let program = program(text);
     let id = fun_id(&program, "f");
     match Checker::new(program).accept_function(id) {
         Ok(_) => panic!("accepted"),
@@ -18,7 +18,6 @@ fn refused(name: &str, text: &str) -> String {
 #[test]
 fn cells_of_a_local_array_stay_inside_it() {
     let read = refused(
-        "local_read",
         "fn f (reads x: [f32; N]) (mut y: [f32; N]) =
   var t: [f32; 4] = 0.0
   for i in 0 .. N do
@@ -27,7 +26,6 @@ fn cells_of_a_local_array_stay_inside_it() {
     );
     assert!(read.contains("an access stays inside t"), "{read}");
     let written = refused(
-        "local_write",
         "fn f (reads x: [f32; N]) (mut y: [f32; N]) =
   var t: [f32; 4] = 0.0
   for i in 0 .. 4 do
@@ -43,7 +41,6 @@ fn cells_of_a_local_array_stay_inside_it() {
 #[test]
 fn a_buffer_made_in_a_loop_starts_unwritten_each_time() {
     let message = refused(
-        "made_again",
         "fn f (mut y: [f32; N]) =
   for i in 0 .. N do
     alloc p: [f32; 1]
@@ -59,7 +56,6 @@ fn a_buffer_made_in_a_loop_starts_unwritten_each_time() {
 #[test]
 fn a_loop_variable_is_no_size() {
     let message = refused(
-        "negative",
         "fn f (mut y: [f32; N]) =
   for i in -2 .. 1 do
     alloc p: [f32; i]
@@ -74,7 +70,6 @@ fn a_loop_variable_is_no_size() {
 #[test]
 fn a_size_is_not_halved() {
     let mut program = program(
-        "halved",
         "fn f (reads x: [f32; N]) (mut y: [f32; 1]) =
   store y[0] = fold i in 0 .. N from 0.0 as acc: f32 do acc + load x[i]
 ",
@@ -122,8 +117,8 @@ fn a_grid_has_so_many_windows_at_most() {
             windows.join(", ")
         )
     };
-    let message = refused("many_windows", &text(257));
+    let message = refused(&text(257));
     assert!(message.contains("more than 256 windows"), "{message}");
-    let program = program("as_many_windows", &text(20));
+    let program = program(&text(20));
     assert!(Checker::new(program).accept_function(FunId(0)).is_ok());
 }
