@@ -49,6 +49,9 @@ fn of_schedule(module: &Module, script: &Script, judge: Judge) -> Vec<Place> {
         panic!("what {} starts from is refused: {}", script.name, f[0].diagnostic.message);
     }
     assert!(checker.start(script.fun, script.of, &script.types), "{} does not start", script.name);
+    if let Err(f) = checker.with_scratch(script.fun, &script.scratch) {
+        panic!("{} cannot have its parameters: {}", script.name, f.diagnostic.message);
+    }
     let mut splits = Splits::default();
     let mut out = Vec::new();
     for (n, call) in script.steps.iter().enumerate() {

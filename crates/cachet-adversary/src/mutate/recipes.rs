@@ -98,7 +98,7 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
             ]
         }
         MoveKind::Given(_) => vec![("nothing".into(), MoveKind::Given(PatGuard::Known(Guard::Const(true))))],
-        MoveKind::SelfStore(..) | MoveKind::Unfold(..) => vec![],
+        MoveKind::SelfStore(..) | MoveKind::Copy(..) | MoveKind::Unfold(..) => vec![],
     }
 }
 

@@ -40,7 +40,7 @@ pub const KINDS_OF_CONDITIONS: Population = Population {
 const OFFERED: usize = 12;
 
 /// Every kind.
-const ALL: [Kind; 24] = [
+const ALL: [Kind; 25] = [
     Kind::Bounds,
     Kind::Initialised,
     Kind::Written,
@@ -61,6 +61,7 @@ const ALL: [Kind; 24] = [
     Kind::Split,
     Kind::Multiple,
     Kind::Map,
+    Kind::Copied,
     Kind::Given,
     Kind::Windows,
     Kind::Window,
@@ -92,6 +93,10 @@ fn class(kind: Kind) -> Class {
         Kind::Multiple => Class::Implied(Implied {
             by: &[Kind::Split],
             why: "the last iterations of what is no multiple are in no whole block; its message is the better one",
+        }),
+        Kind::Copied => Class::Implied(Implied {
+            by: &[Kind::Initialised],
+            why: "what the copy of the same iteration has not written is not shown to be written",
         }),
         Kind::Start => Class::Implied(Implied {
             by: &[Kind::Words],

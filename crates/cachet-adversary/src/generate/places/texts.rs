@@ -96,6 +96,15 @@ schedule bands of product =
   split i by 2 as gi ragged
   parallel gi
 
+schedule packed of product (mut packA: [f32; 4, 3]) (mut packB: [f32; 3, 2]) =
+  zero (i, j) c
+  split k by 3 as gk ragged
+  split i by 4 as gi, 2 as ui ragged
+  split j by 2 as gj ragged
+  order (gk, gj, gi, ui, i, j)
+  pack b into packB along gj over (b0, b1) pad 2 with 0.0
+  pack a into packA along gi over (a0, a1)
+
 step fn diagonal (i, j) =
   from
     for i in 0 .. $M do

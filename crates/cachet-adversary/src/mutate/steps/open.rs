@@ -147,6 +147,7 @@ fn move_of(line: &Move) -> Move {
         MoveKind::Regroup { of: l, op, by } => MoveKind::Regroup { of: of(l), op: op.clone(), by: *by },
         MoveKind::Reorder { .. }
         | MoveKind::SelfStore(..)
+        | MoveKind::Copy(..)
         | MoveKind::Unfold(..)
         | MoveKind::Case { .. }
         | MoveKind::Given(_) => line.kind.clone(),
