@@ -12,7 +12,9 @@
 pub mod generate;
 pub mod judge;
 pub mod memory;
+pub mod mutate;
 pub mod population;
 pub mod populations;
 pub mod random;
 pub mod table;
+pub mod threads;

@@ -1,12 +1,21 @@
 //! The populations, by promise.
 
+mod certificates;
+mod conditions;
 mod drawn_steps;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
+    &[
+        drawn_steps::ON_NESTS,
+        drawn_steps::ON_GRIDS,
+        conditions::LARGE,
+        conditions::CONDITIONS,
+        conditions::READINGS,
+        certificates::ALTERED,
+    ]
 }
 
 /// Those of a promise, or of a name.
