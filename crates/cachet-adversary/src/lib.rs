@@ -16,5 +16,7 @@ pub mod mutate;
 pub mod population;
 pub mod populations;
 pub mod random;
+pub mod reach;
 pub mod table;
 pub mod threads;
+pub mod walk;

@@ -2,7 +2,9 @@
 
 mod certificates;
 mod conditions;
+mod contexts;
 mod drawn_steps;
+mod proof_cache;
 
 use crate::population::Population;
 
@@ -12,6 +14,10 @@ pub fn all() -> &'static [Population] {
         drawn_steps::ON_NESTS,
         drawn_steps::ON_GRIDS,
         conditions::LARGE,
+        contexts::OF_FILES,
+        contexts::OF_DRAWN,
+        contexts::OF_BRANCHES,
+        proof_cache::CACHE,
         conditions::CONDITIONS,
         conditions::READINGS,
         certificates::ALTERED,

@@ -46,4 +46,4 @@ macro_rules! promises {
     };
 }
 
-promises!(p2, p6, p8, p20);
+promises!(p2, p6, p8, p9, p16, p20);
