@@ -1,5 +1,7 @@
 //! What makes cases: each the same for the same numbers.
 
+pub mod branches;
+pub mod formulas;
 pub mod lies;
 pub mod nests;
 pub mod places;

@@ -18,4 +18,7 @@ pub mod oracle;
 pub mod population;
 pub mod populations;
 pub mod random;
+pub mod reach;
 pub mod table;
+pub mod threads;
+pub mod walk;

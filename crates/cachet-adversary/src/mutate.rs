@@ -1,6 +1,8 @@
 //! What breaks things: one change at a time to a program, to a function, to a recipe, to a step's definition, or to what a
 //! step proposes.
 
+pub mod certificates;
+pub mod formulas;
 pub mod functions;
 pub mod programs;
 pub mod proposals;

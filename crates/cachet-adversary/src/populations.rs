@@ -1,9 +1,13 @@
 //! The populations, by promise.
 
+mod certificates;
 mod claims;
-mod conditions;
+mod contexts;
 mod drawn_steps;
+mod kinds_of_condition;
 mod mutated_steps;
+mod proof_cache;
+mod random_conditions;
 mod regrouping;
 
 use crate::population::Population;
@@ -14,9 +18,17 @@ pub fn all() -> &'static [Population] {
         mutated_steps::STEPS,
         drawn_steps::ON_NESTS,
         drawn_steps::ON_GRIDS,
-        conditions::KINDS_OF_CONDITIONS,
+        kinds_of_condition::KINDS_OF_CONDITIONS,
         claims::CLAIMS,
         regrouping::TWO_SUMS,
+        random_conditions::LARGE,
+        contexts::OF_FILES,
+        contexts::OF_DRAWN,
+        contexts::OF_BRANCHES,
+        proof_cache::CACHE,
+        random_conditions::CONDITIONS,
+        random_conditions::READINGS,
+        certificates::ALTERED,
     ]
 }
 

@@ -14,8 +14,9 @@ use cachet_source::{Diagnostic, Kind as Severity, codes};
 ///
 /// # Errors
 /// A report for each assertion that was not.
-pub fn check(proof: &Proof) -> Result<usize, Vec<Diagnostic>> {
-    let reports: Vec<Diagnostic> = proof.asserts.iter().filter_map(|a| assertion(proof, a).err()).map(|d| *d).collect();
+pub fn check(proof: &Proof, proofs: &mut Proofs) -> Result<usize, Vec<Diagnostic>> {
+    let refused = proof.asserts.iter().filter_map(|a| assertion(proof, a, proofs).err());
+    let reports: Vec<Diagnostic> = refused.map(|d| *d).collect();
     if reports.is_empty() { Ok(proof.asserts.len()) } else { Err(reports) }
 }
 
@@ -31,7 +32,7 @@ impl From<Fault> for Hard {
     }
 }
 
-fn assertion(proof: &Proof, a: &Assertion) -> Result<(), Box<Diagnostic>> {
+fn assertion(proof: &Proof, a: &Assertion, proofs: &mut Proofs) -> Result<(), Box<Diagnostic>> {
     let what = format!("proof {}: {}", proof.name, a.text);
     let fault = |f: Fault| {
         let code = if f == Fault::Overflow { codes::OVERFLOW } else { codes::SIZE };
@@ -55,7 +56,7 @@ fn assertion(proof: &Proof, a: &Assertion) -> Result<(), Box<Diagnostic>> {
         }
     };
     let condition = Condition::new(Kind::Assertion, codes::PROOF, &cx, goal, what).at(a.span, "");
-    let Err(failure) = discharge(&mut Proofs::default(), std::slice::from_ref(&condition)) else { return Ok(()) };
+    let Err(failure) = discharge(proofs, std::slice::from_ref(&condition)) else { return Ok(()) };
     let mut d = failure.diagnostic;
     if let Some(sizes) = failure.sizes {
         let sizes: Vec<i128> = sizes.into_iter().map(i128::from).collect();

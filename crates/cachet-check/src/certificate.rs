@@ -14,8 +14,8 @@
 mod linear;
 mod reading;
 
-pub(crate) use linear::Linear;
-pub(crate) use reading::{Definition, Fact, Reading, all_hold};
+pub use linear::Linear;
+pub use reading::{Definition, Fact, Reading, all_hold};
 
 use crate::formula::{Problem, Question};
 use serde::{Deserialize, Serialize};

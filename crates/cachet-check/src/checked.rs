@@ -5,6 +5,7 @@ mod examined;
 
 pub use examined::{Examined, Outcome};
 
+use crate::assertions;
 use crate::condition::{Failure, Kind, Proved, discharge, misfit};
 use crate::context::Context;
 use crate::laws::{self, KnownLaw};
@@ -15,6 +16,7 @@ use cachet_core::instance::{add_scratch, derive, instance_name};
 use cachet_core::ir::{
     Binding, BufferInfo, Device, Domain, Fun, FunId, Guard, ImplId, Ix, Program, Role, Shape, StmtKind, Word,
 };
+use cachet_core::number::Proof;
 use cachet_core::print::Names;
 use cachet_core::rewrite::{Visit, callees, visit_block, visit_stmt, visit_word};
 use cachet_core::script::Rewrite;
@@ -219,6 +221,14 @@ impl Checker {
             *slot = OnceLock::from(known);
         }
         if refused.is_empty() { Ok(()) } else { Err(refused) }
+    }
+
+    /// Checks what a file asserts; gives how many assertions were shown.
+    ///
+    /// # Errors
+    /// A report for each assertion that was not.
+    pub fn accept_proof(&mut self, proof: &Proof) -> Result<usize, Vec<Diagnostic>> {
+        assertions::check(proof, &mut self.proofs)
     }
 
     /// Checks a function that is not a schedule's. What it calls has to be accepted first.

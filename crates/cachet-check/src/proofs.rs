@@ -10,7 +10,7 @@
 use crate::certificate::{self, Certificate, Line};
 use crate::condition::Condition;
 use crate::context::{About, Context, Fact, Facts};
-use crate::formula::{Formula, Hint, Question};
+use crate::formula::{Formula, Hint, Problem, Question};
 use crate::prover::{self, Model, Verdict};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,6 +27,17 @@ struct Text {
     facts: Vec<Arc<Fact>>,
     goal: Formula,
     hints: Arc<Vec<Hint>>,
+}
+
+impl Text {
+    fn problem(&self) -> Problem {
+        Problem {
+            names: (0..self.variables).map(|n| format!("v{n}")).collect(),
+            hypotheses: self.facts.iter().map(|f| f.formula.clone()).collect(),
+            goal: self.goal.clone(),
+            hints: self.hints.to_vec(),
+        }
+    }
 }
 
 /// Somebody's condition, with some of its facts: fewer that imply the goal will do.
@@ -106,6 +117,15 @@ enum Found {
     Model(Model),
 }
 
+/// A condition that was decided, as data: for whoever wants to ask somebody else as well.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decided {
+    /// The condition, its unknowns without names.
+    pub problem: Problem,
+    /// Values for which it fails; `None` where it was proved.
+    pub model: Option<Model>,
+}
+
 /// Verdicts by hash.
 type Verdicts = HashMap<u64, Vec<(Text, Option<Model>)>>;
 
@@ -130,6 +150,15 @@ impl Known {
             None => Verdict::Proved(Certificate { lines: Vec::new() }),
             Some(model) => Verdict::Refuted(model.clone()),
         })
+    }
+
+    fn all(&self) -> Vec<Decided> {
+        let shelves = 0..self.shelves.len() as u64;
+        let of_shelf = |shelf: u64| {
+            let of = |(text, model): &(Text, Option<Model>)| Decided { problem: text.problem(), model: model.clone() };
+            self.shelf(shelf).values().flatten().map(of).collect::<Vec<_>>()
+        };
+        shelves.flat_map(of_shelf).collect()
     }
 
     fn remember(&self, hash: u64, said: Said<'_>, model: Option<Model>) {
@@ -200,6 +229,17 @@ impl Proofs {
             out.extend_from_slice(found);
         }
         Some(out)
+    }
+
+    /// Every different condition that this run decided, in an order that does not depend on the run. One that was proved
+    /// from some of its facts is there with these only: they imply it, so all of them do.
+    pub fn decided(&self) -> Vec<Decided> {
+        let mut all: Vec<(String, Decided)> =
+            self.known.all().into_iter().map(|d| (d.problem.canonical(), d)).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        // Two parts of a run may have decided the same at the same time.
+        all.dedup_by(|a, b| a.0 == b.0);
+        all.into_iter().map(|(_, decided)| decided).collect()
     }
 
     /// The verdict on a condition.
@@ -497,6 +537,14 @@ mod tests {
         assert!(proved(&mut one, TRUE[0]) && proved(&mut two, TRUE[0]));
         assert!(!one.used.is_empty() && two.used.is_empty());
         assert!(!proved(&mut two, FALSE[0]) && !proved(&mut one, FALSE[0]));
+        let all = one.decided();
+        assert_eq!(all.len(), 2);
+        for d in all {
+            assert_eq!(
+                d.problem.canonical(),
+                condition(3, if d.model.is_some() { 14 } else { 15 }).problem().canonical()
+            );
+        }
     }
 
     #[test]

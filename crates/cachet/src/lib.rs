@@ -6,6 +6,7 @@
 
 pub mod bench;
 pub mod claim;
+pub mod cross;
 pub mod library;
 pub mod native;
 pub mod pipeline;

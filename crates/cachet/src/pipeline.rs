@@ -252,7 +252,7 @@ impl<'a> Work<'a> {
     }
 
     fn proof(&mut self, proof: &Proof) {
-        match cachet_check::assertions::check(proof) {
+        match self.checker.accept_proof(proof) {
             Ok(shown) => self.conditions += shown,
             Err(reports) => self.of_file.extend(reports),
         }

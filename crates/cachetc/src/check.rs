@@ -1,17 +1,25 @@
 //! `cachetc check`.
 
-use crate::{ErrorFormat, OK, REFUSED, terminal};
+use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::pipeline;
 
-/// Checks each file and prints one line for each.
-pub fn run(files: &[String], format: ErrorFormat) -> u8 {
+/// Checks each file and prints one line for each. `cross` asks other provers as well.
+pub fn run(files: &[String], cross: bool, format: ErrorFormat) -> u8 {
+    let solvers = if cross { cachet::cross::find() } else { Vec::new() };
     let mut code = OK;
+    let mut agreed = true;
     let mut codes = Vec::new();
     for file in files {
         let outcome = pipeline::check(file, &terminal::disk());
         terminal::reports(&outcome.sources, &outcome.diagnostics, format);
         codes.extend(outcome.diagnostics.iter().map(|d| d.code));
-        terminal::say(&summary(file, &outcome));
+        let mut line = summary(file, &outcome);
+        if !solvers.is_empty() {
+            let (more, same) = crate::cross::run(&outcome, &solvers, format);
+            line.push_str(&more);
+            agreed &= same;
+        }
+        terminal::say(&line);
         if outcome.refused() {
             code = REFUSED;
         }
@@ -19,7 +27,12 @@ pub fn run(files: &[String], format: ErrorFormat) -> u8 {
         std::mem::forget(outcome);
     }
     terminal::more(&codes, format);
-    code
+    // The verdicts stand; whoever asked for more than verdicts learns that there was none, or that somebody is wrong.
+    match (cross, solvers.is_empty(), agreed) {
+        (true, true, _) => crate::cross::missing(format),
+        (true, false, false) => UNABLE,
+        (true, false, true) | (false, _, _) => code,
+    }
 }
 
 /// `examples/matmul.cachet: 2 contractions, 3 schedules, 240 conditions proved`.

@@ -13,7 +13,7 @@ struct Finding {
 
 /// Looks for everything and prints it. Nothing that is missing keeps checking from working, so the status is 0.
 pub fn run(as_json: bool) -> u8 {
-    let findings = [llvm(), host(), linker(), openblas()];
+    let findings = [llvm(), host(), linker(), openblas(), solvers()];
     if as_json {
         let all: Vec<Value> = findings.iter().map(to_json).collect();
         terminal::say(&Value::Array(all).to_string());
@@ -67,4 +67,15 @@ fn openblas() -> Finding {
     let found =
         OpenBlas::load().map(|b| format!("{} at {} ({})", b.core_name(), b.path().display(), b.config().trim()));
     finding("OpenBLAS", "comparison in `bench`", found)
+}
+
+fn solvers() -> Finding {
+    let all = cachet::cross::find();
+    let text = |s: &cachet::cross::Solver| format!("{} {} at {}", s.dialect.name(), s.version, s.path.display());
+    let found = if all.is_empty() {
+        Err(("neither z3 nor cvc5 is on the path".into(), Some("apt-get install z3 cvc5".into())))
+    } else {
+        Ok(all.iter().map(text).collect::<Vec<_>>().join(", "))
+    };
+    Finding { what: "solvers", needed_for: "`check --cross`", found }
 }

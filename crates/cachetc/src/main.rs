@@ -3,6 +3,7 @@
 mod bench;
 mod changed;
 mod check;
+mod cross;
 mod doctor;
 mod explain;
 mod fmt;
@@ -60,6 +61,10 @@ enum Command {
         /// Root files.
         #[arg(required = true)]
         files: Vec<String>,
+        /// Ask z3 and cvc5 about every condition as well. No verdict depends on it; without a solver, or if one disagrees,
+        /// the status is 2.
+        #[arg(long)]
+        cross: bool,
     },
     /// Print the loops of contractions and schedules, and what is claimed of them.
     Scheduled {
@@ -166,7 +171,7 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
     terminal::choose(arguments.color);
     let format = arguments.error_format;
     match arguments.command {
-        Command::Check { files } => check::run(&files, format),
+        Command::Check { files, cross } => check::run(&files, cross, format),
         Command::Scheduled { file, name, steps, relate, json } => {
             scheduled::run(&file, name.as_deref(), scheduled::Options { steps, relate, json }, format)
         }

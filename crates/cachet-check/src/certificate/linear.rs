@@ -2,9 +2,11 @@
 
 /// `constant + sum of coefficient * name`; names ascend and coefficients are not 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Linear {
-    pub(crate) terms: Vec<(u32, i128)>,
-    pub(crate) constant: i128,
+pub struct Linear {
+    /// Names, ascending, and their coefficients, none 0.
+    pub terms: Vec<(u32, i128)>,
+    /// What is added.
+    pub constant: i128,
 }
 
 impl Linear {
@@ -98,7 +100,8 @@ impl Linear {
         if self.constant % divisor != 0 { None } else { self.divide_floor(divisor) }
     }
 
-    pub(crate) fn eval(&self, values: &[i128]) -> Option<i128> {
+    /// The value at these values of the names. None on overflow or for a missing value.
+    pub fn eval(&self, values: &[i128]) -> Option<i128> {
         self.terms.iter().try_fold(self.constant, |sum, (name, coefficient)| {
             sum.checked_add(coefficient.checked_mul(*values.get(*name as usize)?)?)
         })

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// A statement about names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Fact {
+pub enum Fact {
     /// `e >= 0`.
     AtLeastZero(Linear),
     /// `e = 0`.
@@ -30,29 +30,48 @@ pub(crate) enum Fact {
 
 /// What a name that is not a variable stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Definition {
+pub enum Definition {
     /// `dividend div divisor`.
-    Quotient { dividend: Linear, divisor: i128 },
+    Quotient {
+        /// What is divided.
+        dividend: Linear,
+        /// By what.
+        divisor: i128,
+    },
     /// `min(0, operand)`; the operand's first coefficient is positive.
-    Least { operand: Linear },
+    Least {
+        /// Beside 0.
+        operand: Linear,
+    },
     /// `operand` when all of `yes` hold, 0 when all of `no` hold, which is the negation of `yes`.
-    Choice { yes: Vec<Fact>, no: Vec<Fact>, operand: Linear },
+    Choice {
+        /// The condition.
+        yes: Vec<Fact>,
+        /// Its negation.
+        no: Vec<Fact>,
+        /// The value where it holds.
+        operand: Linear,
+    },
 }
 
 /// A problem as facts: integers satisfy all of them iff they are a counterexample.
-pub(crate) struct Reading {
+pub struct Reading {
     /// Hypotheses, negated goal, axioms.
-    pub(crate) facts: Vec<Fact>,
+    pub facts: Vec<Fact>,
     /// Which facts are the negated goal.
-    pub(crate) goal: Range<usize>,
+    pub goal: Range<usize>,
     /// How many names are variables.
-    pub(crate) variables: u32,
+    pub variables: u32,
     /// The other names.
-    pub(crate) definitions: Vec<Definition>,
+    pub definitions: Vec<Definition>,
 }
 
 impl Reading {
-    pub(crate) fn of(problem: &Question<'_>) -> Result<Reading, String> {
+    /// Reads a problem.
+    ///
+    /// # Errors
+    /// Why it is too deep, too large or malformed.
+    pub fn of(problem: &Question<'_>) -> Result<Reading, String> {
         problem.measure()?;
         let variables = u32::try_from(problem.variables).map_err(|_| "too many variables")?;
         let mut reader = Reader { variables, definitions: Vec::new(), known: HashMap::new() };
@@ -87,7 +106,7 @@ impl Fact {
     }
 
     /// Whether it holds for these values of the names. None on overflow.
-    pub(crate) fn eval(&self, values: &[i128]) -> Option<bool> {
+    pub fn eval(&self, values: &[i128]) -> Option<bool> {
         match self {
             Fact::AtLeastZero(e) => e.eval(values).map(|value| value >= 0),
             Fact::Zero(e) => e.eval(values).map(|value| value == 0),
@@ -99,7 +118,8 @@ impl Fact {
     }
 }
 
-pub(crate) fn all_hold(facts: &[Fact], values: &[i128]) -> Option<bool> {
+/// Whether all of them hold for these values of the names. None on overflow.
+pub fn all_hold(facts: &[Fact], values: &[i128]) -> Option<bool> {
     facts.iter().try_fold(true, |all, fact| Some(all && fact.eval(values)?))
 }
 

@@ -1,9 +1,8 @@
-//! The prover against hand-worked conditions, brute force, altered certificates and hostile input.
+//! The prover against hand-worked conditions and hostile input. Random conditions and altered certificates
+//! are populations of `cachet-adversary`.
 
-mod altered;
 mod hostile;
 mod notation;
-mod random;
 mod smaller;
 mod worked;
 

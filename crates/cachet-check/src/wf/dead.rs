@@ -1,21 +1,22 @@
 //! Is there code that no sizes reach?
 //!
-//! A loop or branch whose context has no witness never runs, whatever is proved of it. That is no fault of the program's
-//! meaning, so it is a warning. Nothing inside is looked at again.
+//! A loop or branch whose context has no witness never runs, whatever is proved of it, and a fold's term or a choice's
+//! value is never computed. That is no fault of the program's meaning, so it is a warning. Nothing inside is looked at
+//! again.
 
 use crate::context::Context;
 use crate::proofs::Proofs;
 use crate::prover::Verdict;
-use cachet_core::ir::{Block, Domain, Fun, Guard, Program, Stmt, StmtKind, Var};
+use cachet_core::ir::{Block, Domain, Fun, Guard, Program, Stmt, StmtKind, Var, Word};
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, Kind as Severity, Span, codes};
 
 /// At most this many warnings of one function.
 const MOST_WARNINGS: usize = 8;
 
-/// A warning for each outermost loop and branch that never runs, in the order of the program.
+/// A warning for each outermost loop, branch, fold and choice that never runs, in the order of the program.
 pub fn dead(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Vec<Diagnostic> {
-    let mut walk = Walk { fun, names: Names::of(program, fun), proofs, out: Vec::new() };
+    let mut walk = Walk { fun, names: Names::of(program, fun), proofs, out: Vec::new(), more: false };
     walk.block(&Context::entry(fun), &fun.body);
     walk.out
 }
@@ -25,6 +26,8 @@ struct Walk<'a> {
     names: Names<'a>,
     proofs: &'a mut Proofs,
     out: Vec<Diagnostic>,
+    /// Whether there is more than is told.
+    more: bool,
 }
 
 impl Walk<'_> {
@@ -35,7 +38,7 @@ impl Walk<'_> {
     }
 
     fn stmt(&mut self, cx: &Context, s: &Stmt) {
-        if self.out.len() >= MOST_WARNINGS {
+        if self.more {
             return;
         }
         match &s.kind {
@@ -50,15 +53,65 @@ impl Walk<'_> {
                     self.branch(cx, &Guard::Not(Box::new(guard.clone())), els, s.span.0);
                 }
             }
-            StmtKind::Let { .. }
-            | StmtKind::Var { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Alloc(_)
-            | StmtKind::Lease { .. }
-            | StmtKind::Call(_)
-            | StmtKind::Print(_) => {}
+            StmtKind::Let { local: _, word }
+            | StmtKind::Var { local: _, init: word }
+            | StmtKind::Assign { word, .. }
+            | StmtKind::Store { to: _, word }
+            | StmtKind::Print(word) => self.word(cx, word, s.span.0),
+            StmtKind::Alloc(_) | StmtKind::Lease { .. } | StmtKind::Call(_) => {}
         }
+    }
+
+    fn word(&mut self, cx: &Context, word: &Word, span: Span) {
+        if self.more {
+            return;
+        }
+        match word {
+            Word::Lit(_) | Word::Local(..) | Word::Index(..) | Word::Load(_) | Word::Differing(..) => {}
+            Word::Op { op: _, arith: _, args } | Word::Apply(_, args) | Word::Tuple(args) => {
+                args.iter().for_each(|w| self.word(cx, w, span));
+            }
+            Word::Part(w, _) => self.word(cx, w, span),
+            Word::Let(_, a, b) => {
+                self.word(cx, a, span);
+                self.word(cx, b, span);
+            }
+            Word::If(guard, a, b) => {
+                self.choice(cx, guard, a, span);
+                self.choice(cx, &Guard::Not(guard.clone()), b, span);
+            }
+            Word::Fold(f) => {
+                self.word(cx, &f.init, span);
+                self.terms(cx, (f.var, &f.domain), &f.body, span);
+            }
+            Word::Reduce(r) => {
+                self.word(cx, &r.empty, span);
+                self.terms(cx, (r.var, &r.domain), &r.element, span);
+                self.word(cx, &r.combine, span);
+            }
+        }
+    }
+
+    fn choice(&mut self, cx: &Context, guard: &Guard, word: &Word, span: Span) {
+        let mut inner = cx.clone();
+        inner.assume(guard);
+        if self.reached(&inner) {
+            return self.word(&inner, word, span);
+        }
+        let message = match guard {
+            Guard::Not(g) => format!("the `else` of this choice is never taken: {} always holds", self.names.guard(g)),
+            g => format!("this choice is never taken: {} never holds", self.names.guard(g)),
+        };
+        self.warn(message, span);
+    }
+
+    fn terms(&mut self, cx: &Context, (var, domain): (Var, &Domain), word: &Word, span: Span) {
+        let mut inner = cx.clone();
+        inner.enter(self.names.var(var), var, domain);
+        if self.reached(&inner) {
+            return self.word(&inner, word, span);
+        }
+        self.warn(format!("there are no terms here: {} in {}", self.names.var(var), self.names.domain(domain)), span);
     }
 
     fn nest(&mut self, cx: &Context, axes: &[(Var, &Domain)], body: &Block, span: Span) {
@@ -93,6 +146,12 @@ impl Walk<'_> {
     }
 
     fn warn(&mut self, message: String, span: Span) {
+        if let (true, Some(last)) = (self.out.len() == MOST_WARNINGS, self.out.last_mut()) {
+            last.notes
+                .push(format!("more of `{}` never runs: these are the first {MOST_WARNINGS} places", self.fun.name));
+            self.more = true;
+            return;
+        }
         let mut d = Diagnostic::new(Severity::Warning, codes::DEAD_CODE, message).at(span, "");
         if !self.fun.requires.is_empty() {
             let requires: Vec<String> = self.fun.requires.iter().map(|g| self.names.guard(g)).collect();

@@ -1,9 +1,8 @@
 //! The conditions that real schedules lead to, as worked by hand: each with its verdict, and the counterexample where
 //! the message shows it.
 
-use super::super::{Verdict, irrelevant, minimise, prove};
+use super::super::{irrelevant, minimise};
 use super::notation::{formula, problem, var, with_hints};
-use super::random::Random;
 use super::{model_of, proof_of};
 use crate::formula::{Problem, Var};
 
@@ -287,80 +286,4 @@ fn outer_products_relayout() {
 fn contradictory_hypotheses_far_from_the_goal_prove_it() {
     holds(&problem("a b c", &["a < b", "2*c = 2*a + 1"], "b = 7"));
     holds(&problem("a b c", &["0 <= a", "3*c + 6*b = 2"], "a = 7"));
-}
-
-/// Random blockings of a nest and random orders of its loops: the conditions of `order`, true and false ones. None may
-/// be left undecided.
-#[test]
-fn random_loop_orders_are_decided() {
-    let mut random = Random(31);
-    let (mut proved, mut refuted) = (0, 0);
-    for number in 0..400 {
-        let problem = random_order(&mut random);
-        match prove(&problem) {
-            Verdict::Proved(_) => proved += 1,
-            Verdict::Refuted(_) => refuted += 1,
-            Verdict::Undecided { reason } => panic!("{number}: {reason}\n{}", problem.canonical()),
-        }
-    }
-    println!("{proved} proved, {refuted} refuted");
-    assert!(proved > 50 && refuted > 50, "{proved} proved, {refuted} refuted");
-}
-
-fn random_order(random: &mut Random) -> Problem {
-    let dimensions = 1 + random.below(3);
-    let mut names = Vec::new();
-    let (mut loops, mut domain, mut axes) = (Vec::new(), Vec::new(), Vec::new());
-    for axis in 0..dimensions {
-        let size = format!("N{axis}");
-        let inner = 2 + random.below(8);
-        let outer = inner * (1 + random.below(5)) + random.below(2);
-        let (index, parts) = match random.below(3) {
-            0 => (format!("x{axis}"), vec![format!("x{axis}")]),
-            1 => (format!("{outer}*g{axis} + x{axis}"), vec![format!("g{axis}"), format!("x{axis}")]),
-            _ => (
-                format!("{outer}*g{axis} + {inner}*u{axis} + x{axis}"),
-                vec![format!("g{axis}"), format!("u{axis}"), format!("x{axis}")],
-            ),
-        };
-        for part in &parts {
-            domain.push(format!("0 <= {part}~"));
-        }
-        let tilde =
-            |text: &str| parts.iter().fold(String::from(text), |text, part| text.replace(part, &format!("{part}~")));
-        if parts.len() == 2 {
-            domain.push(format!("x{axis}~ < {outer}"));
-        }
-        if parts.len() == 3 {
-            domain.push(format!("x{axis}~ < {inner} && {inner}*u{axis}~ + x{axis}~ < {outer}"));
-        }
-        domain.push(format!("{} < {size}", tilde(&index)));
-        axes.push(tilde(&index));
-        loops.extend(parts);
-        names.push(size);
-    }
-    let mut order = loops.clone();
-    for place in (1..order.len()).rev() {
-        order.swap(place, random.below(place + 1));
-    }
-    let domain = domain.join(" && ");
-    // Some axes are summed over: the cell does not depend on them.
-    let kept = if dimensions > 1 { dimensions - random.below(2) } else { 1 };
-    let same: Vec<String> =
-        axes[..kept].iter().map(|index| format!("{} = {}", index.replace('~', ""), index.replace('~', "'"))).collect();
-    for name in &loops {
-        names.extend([name.clone(), format!("{name}'")]);
-    }
-    let before: Vec<&str> = loops.iter().map(String::as_str).collect();
-    let after: Vec<&str> = order.iter().map(String::as_str).collect();
-    problem(
-        &names.join(" "),
-        &[
-            &domain.replace('~', ""),
-            &domain.replace('~', "'"),
-            &lexicographic(&before, "", "'"),
-            &lexicographic(&after, "'", ""),
-        ],
-        &format!("!({})", same.join(" && ")),
-    )
 }
