@@ -9,10 +9,15 @@
 // Everything here is a test: a panic is a failure that is reported as one.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod command;
+pub mod corpus;
 pub mod generate;
 pub mod judge;
 pub mod memory;
+pub mod minimise;
+pub mod mutate;
 pub mod population;
 pub mod populations;
 pub mod random;
 pub mod table;
+pub mod whole;

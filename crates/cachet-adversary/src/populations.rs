@@ -1,12 +1,14 @@
 //! The populations, by promise.
 
 mod drawn_steps;
+mod garbage;
+mod hostile_programs;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
+    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS, garbage::IN_PROCESS, hostile_programs::ALL]
 }
 
 /// Those of a promise, or of a name.

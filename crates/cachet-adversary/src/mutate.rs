@@ -1,0 +1,3 @@
+//! What breaks things.
+
+pub mod texts;
