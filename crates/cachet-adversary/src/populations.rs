@@ -8,7 +8,7 @@ use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS, garbage::IN_PROCESS, hostile_programs::ALL]
+    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS, garbage::IN_PROCESS, garbage::BY_COMMAND, hostile_programs::ALL]
 }
 
 /// Those of a promise, or of a name.

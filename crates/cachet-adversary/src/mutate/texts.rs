@@ -321,7 +321,7 @@ fn swapped(text: &str, a: Range<usize>, b: Range<usize>) -> String {
 }
 
 /// A text with less in it: without runs of lines, of tokens, of characters, the longest runs first.
-pub fn smaller(text: &Vec<u8>) -> Vec<Vec<u8>> {
+pub fn smaller(text: &[u8]) -> Vec<Vec<u8>> {
     let Ok(words) = std::str::from_utf8(text) else {
         return without(text, &(0..text.len()).map(|n| n..n + 1).collect::<Vec<_>>());
     };

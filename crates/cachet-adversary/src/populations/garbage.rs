@@ -1,5 +1,6 @@
 //! Texts that somebody broke: nothing of the compiler falls over, and whatever it says is about a place in the text.
 
+use crate::command::{Folder, cachetc, command, run};
 use crate::corpus::Corpus;
 use crate::minimise::minimise;
 use crate::mutate::texts::{self, Pieces, Way};
@@ -20,8 +21,20 @@ pub const IN_PROCESS: Population = Population {
     run: in_process,
 };
 
+/// Some of them through the real executable.
+pub const BY_COMMAND: Population = Population {
+    promise: "P12",
+    name: "broken texts, by command",
+    never: "an exit status other than 0, 1, 2; a panic; more than 2 s",
+    counts: [300, 20_000],
+    drawn: true,
+    run: by_command,
+};
+
 /// The longest that a broken text may take.
 const SLOW: Duration = Duration::from_secs(2);
+/// A process that takes longer is stopped.
+const MOST: Duration = Duration::from_secs(40);
 /// So many tries to make a failing text smaller.
 const TRIES: usize = 3_000;
 
@@ -89,7 +102,51 @@ fn in_process(share: Share) -> Report {
     report.at_least_percent("past the types", report.counted("past the types"), 5, report.cases);
     for way in Way::ALL {
         let ran = report.counted(&format!("{} ran", way.word()));
-        report.at_least(&format!("{} and still run", way.word()), ran, share.count as u64 / 1000);
+        report.at_least(&format!("{} and still run", way.word()), ran, share.count as u64 / 2000);
+    }
+    report
+}
+
+/// What is done with the texts, one after another.
+const COMMANDS: [&[&str]; 8] = [
+    &["check"],
+    &["check", "--error-format", "json"],
+    &["fmt", "--check"],
+    &["scheduled", "--relate"],
+    &["scheduled", "--json"],
+    &["test", "--interpret"],
+    &["run"],
+    &["build", "-o", "out.o"],
+];
+
+fn by_command(share: Share) -> Report {
+    let mut report = Report::default();
+    let binary = match cachetc() {
+        Ok(binary) => binary,
+        Err(why) => return Report { skipped: Some(why), ..report },
+    };
+    let corpus = Corpus::read();
+    let pieces = Pieces::of(&corpus);
+    let folder = Folder::new("broken").unwrap();
+    for n in 0..share.count {
+        report.cases += 1;
+        let case = draw(&corpus, &pieces, !share.seed, n);
+        std::fs::write(folder.0.join("a.cachet"), &case.bytes).unwrap();
+        let arguments = COMMANDS[n % COMMANDS.len()];
+        let once = || run(command(binary, &folder.0).args(arguments).arg("a.cachet"), MOST).unwrap();
+        let mut ended = once();
+        if ended.cpu.max(ended.wall) > SLOW {
+            ended = once();
+        }
+        let slow = (ended.cpu > SLOW).then(|| format!("it takes {:?} of a processor", ended.cpu));
+        match ended.fell_over().or(slow) {
+            None => report.count(&format!("with status {}", ended.status.unwrap_or(-1))),
+            Some(what) => report.fail(format!("`cachetc {}`: {what}", arguments.join(" ")), shown(&case.bytes)),
+        }
+    }
+    for status in [0, 1] {
+        let ended = report.counted(&format!("with status {status}"));
+        report.at_least_percent(&format!("with status {status}"), ended, 1, report.cases);
     }
     report
 }
@@ -118,11 +175,15 @@ fn kind(what: &str) -> String {
 fn smallest(corpus: &Corpus, case: &Broken, what: &str) -> Vec<u8> {
     let want = kind(what);
     let mut tries = 0;
-    minimise(case.bytes.clone(), texts::smaller, |bytes| {
-        tries += 1;
-        let fails = || judged(corpus, &case.root, bytes, "a smaller text").reached.is_err_and(|e| kind(&e) == want);
-        tries < TRIES && fails()
-    })
+    minimise(
+        case.bytes.clone(),
+        |b| texts::smaller(b),
+        |bytes| {
+            tries += 1;
+            let fails = || judged(corpus, &case.root, bytes, "a smaller text").reached.is_err_and(|e| kind(&e) == want);
+            tries < TRIES && fails()
+        },
+    )
 }
 
 /// Bytes as something to paste.

@@ -18,7 +18,10 @@ pub(super) fn all() -> Vec<Hostile> {
         ("a `main` that calls itself", "fn main () =\n  main\n".into()),
         ("an implementation by itself", "import \"cachet:monoid\"\n\nimpl Monoid for A f32 where\n  const Value = f32\n  fn empty () = A.empty ()\n  fn combine a b = A.combine a b\n".into()),
         ("an implementation whose words are its own", "import \"cachet:monoid\"\n\nimpl Monoid for A f32 where\n  const Value = A.Value\n  fn empty () = 0.0\n  fn combine a b = a\n".into()),
-        ("a default that is itself", "interface I where\n  const Value: Type\n  fn f a -> Value = f a\n".into()),
+        (
+            "defaults that are each other",
+            "interface I where\n  const Value: Type\n  fn f a -> Value = g a\n  fn g a -> Value = f a\n\nimpl I for A f32 where\n  const Value = f32\n".into(),
+        ),
     ];
     let mut out: Vec<Hostile> = texts.into_iter().map(|(name, text)| Hostile::text(name, text).refused()).collect();
     out.extend(imports());

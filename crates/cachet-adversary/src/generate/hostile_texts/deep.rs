@@ -62,7 +62,12 @@ pub(super) fn all() -> Vec<Hostile> {
         ),
         Hostile::text("five thousand functions", functions(5_000)),
         Hostile::text("two hundred parameters", parameters(200)),
-        Hostile::text("ten thousand parameters", parameters(10_000)),
+        Hostile::text("as many parameters as may be", parameters(511)).fine(),
+        refused("ten thousand parameters", parameters(10_000)),
+        Hostile::text(
+            "an allocation of a hundred thousand dimensions",
+            format!("fn main () =\n  alloc x: [f32; {}1]\n  print 1\n", "1, ".repeat(100_000)),
+        ),
         Hostile::text("ten thousand constants, each of the one before", chain_of_constants(10_000)),
         Hostile::text("five thousand functions, each of the one before", chain_of_calls(5_000)),
         Hostile::text(

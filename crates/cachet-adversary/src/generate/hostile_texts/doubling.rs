@@ -187,7 +187,11 @@ fn doubling_step(n: usize) -> String {
 
 fn schedules(n: usize) -> String {
     let s = |i: usize| {
-        format!("schedule s{} of s{i} =\n  interchange ({})\n\n", i + 1, if i % 2 == 0 { "i, j" } else { "j, i" })
+        format!(
+            "schedule s{} of s{i} =\n  interchange ({})\n\n",
+            i + 1,
+            if i.is_multiple_of(2) { "i, j" } else { "j, i" }
+        )
     };
     format!(
         "{PRODUCT}schedule s0 of product =\n  zero (i, j) c\n  hoist (j, k) c\n  interchange (i, k)\n  interchange (k, i)\n\n{}{MAIN}",

@@ -32,7 +32,7 @@ pub(super) fn all() -> Vec<Hostile> {
         )
         .refused(),
         Hostile::text("an exponent far below", format!("const A : f64 = 1.0e-999999999999\n{MAIN}")),
-        Hostile::text("underlines without end", format!("const A = 1{}\n", "_".repeat(100_000))).refused(),
+        Hostile::text("underlines without end", format!("const A = 1{}\n", "_".repeat(100_000))),
         Hostile::text("constants to the power of a thousand", powers(1_000)).refused(),
         Hostile::text("a divisor of zero", format!("const A = 1 / 0\nconst B = 1 % (A - A)\n{MAIN}")).refused(),
         Hostile::text(
