@@ -1,3 +1,4 @@
 //! What breaks things.
 
+pub mod restated;
 pub mod texts;

@@ -3,12 +3,20 @@
 mod drawn_steps;
 mod garbage;
 mod hostile_programs;
+mod stable_proofs;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS, garbage::IN_PROCESS, garbage::BY_COMMAND, hostile_programs::ALL]
+    &[
+        drawn_steps::ON_NESTS,
+        drawn_steps::ON_GRIDS,
+        garbage::IN_PROCESS,
+        garbage::BY_COMMAND,
+        hostile_programs::ALL,
+        stable_proofs::RESTATED,
+    ]
 }
 
 /// Those of a promise, or of a name.
