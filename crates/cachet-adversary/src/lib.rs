@@ -9,10 +9,13 @@
 // Everything here is a test: a panic is a failure that is reported as one.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod command;
+pub mod corpus;
 pub mod generate;
 pub mod judge;
 pub mod lie;
 pub mod memory;
+pub mod minimise;
 pub mod mutate;
 pub mod oracle;
 pub mod population;
@@ -22,3 +25,4 @@ pub mod reach;
 pub mod table;
 pub mod threads;
 pub mod walk;
+pub mod whole;

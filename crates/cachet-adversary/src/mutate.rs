@@ -7,7 +7,9 @@ pub mod functions;
 pub mod programs;
 pub mod proposals;
 pub mod recipes;
+pub mod restated;
 pub mod steps;
+pub mod texts;
 
 /// The kind of change that a description tells of: its last part, without names and numbers.
 pub fn operator(what: &str) -> String {

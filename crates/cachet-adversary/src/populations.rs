@@ -4,11 +4,14 @@ mod certificates;
 mod claims;
 mod contexts;
 mod drawn_steps;
+mod garbage;
+mod hostile_programs;
 mod kinds_of_condition;
 mod mutated_steps;
 mod proof_cache;
 mod random_conditions;
 mod regrouping;
+mod stable_proofs;
 
 use crate::population::Population;
 
@@ -29,6 +32,10 @@ pub fn all() -> &'static [Population] {
         random_conditions::CONDITIONS,
         random_conditions::READINGS,
         certificates::ALTERED,
+        garbage::IN_PROCESS,
+        garbage::BY_COMMAND,
+        hostile_programs::ALL,
+        stable_proofs::RESTATED,
     ]
 }
 

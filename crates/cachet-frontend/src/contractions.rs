@@ -42,7 +42,7 @@ fn elaborate(world: &mut World<'_>, r: ItemRef, c: &ast::Contraction) -> Done<Co
         )));
     };
     let all: Vec<&ast::Param> = c.params.iter().chain(outs).collect();
-    world.bind_all_sizes(&mut body, &all);
+    world.bind_all_sizes(&mut body, &all)?;
     let (mut params, mut outputs) = (Vec::new(), Vec::new());
     for p in &c.params {
         let (role, out) = world.mode(p)?;

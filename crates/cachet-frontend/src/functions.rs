@@ -192,7 +192,7 @@ fn head(world: &mut World<'_>, r: ItemRef, f: &FnItem) -> Done<(Body, Head)> {
         Some(FnResult::Type(_)) | None => &[],
     };
     let all: Vec<&ast::Param> = f.params.iter().chain(outs).collect();
-    world.bind_all_sizes(&mut body, &all);
+    world.bind_all_sizes(&mut body, &all)?;
     let (mut params, mut produced) = (Vec::new(), Vec::new());
     for p in &f.params {
         if p.mode.is_none() {

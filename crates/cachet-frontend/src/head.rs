@@ -1,6 +1,7 @@
 //! Heads: type parameters, parameters, implicit sizes, clauses.
 
 use crate::elaborate::{Body, Done, Meaning, World};
+use crate::limits;
 use cachet_core::ir::{
     At, Buffer, BufferInfo, Device, Guard, Ix, Layout, Level, Role, Strides, TypeParam, TypeParamInfo, VarKind,
 };
@@ -162,7 +163,8 @@ impl World<'_> {
     }
 
     /// Sizes that are bound later may be used in the extents of earlier parameters, so all bare ones are bound first.
-    pub(crate) fn bind_all_sizes(&mut self, body: &mut Body, params: &[&Param]) {
+    pub(crate) fn bind_all_sizes(&mut self, body: &mut Body, params: &[&Param]) -> Done<()> {
+        self.refuse_many(params)?;
         for p in params {
             if let TypeKind::Array { extents, .. } = &p.ty.ty.kind {
                 for e in extents {
@@ -170,6 +172,28 @@ impl World<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Every condition knows of every size, so that their number counts twice.
+    fn refuse_many(&mut self, params: &[&Param]) -> Done<()> {
+        let mut extents = 0;
+        for (n, p) in params.iter().enumerate() {
+            if let TypeKind::Array { extents: of_this, .. } = &p.ty.ty.kind {
+                extents += of_this.len();
+            }
+            let message = match (n < limits::MAX_PARAMS, extents <= limits::MAX_EXTENTS) {
+                (true, true) => continue,
+                (false, _) => format!("more than {} parameters: `{}` is one too many", limits::MAX_PARAMS, p.name.name),
+                (true, false) => format!(
+                    "up to `{}` the parameters have {extents} extents together; at most {} may be",
+                    p.name.name,
+                    limits::MAX_EXTENTS
+                ),
+            };
+            return Err(self.report(Diagnostic::error(codes::LIMIT, p.span, message)));
+        }
+        Ok(())
     }
 
     /// The role of a parameter and whether it is an output.

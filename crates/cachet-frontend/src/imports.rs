@@ -70,6 +70,8 @@ impl Reader<'_> {
                 Some(self.text(id, text, Some(&base)))
             }
             Err(d) => {
+                // So that the report can show its line.
+                self.sources.set_text(id, String::from_utf8_lossy(bytes));
                 self.out.push(*d);
                 None
             }

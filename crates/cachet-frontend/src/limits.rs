@@ -13,6 +13,12 @@ pub(crate) const MAX_PARTS: u64 = 1 << 16;
 /// The highest that a value may be.
 pub(crate) const MAX_HEIGHT: u64 = 4 * MAX_DEPTH as u64;
 
+/// The most parameters of one function.
+pub(crate) const MAX_PARAMS: usize = 512;
+
+/// The most extents that all parameters of one function may have together.
+pub(crate) const MAX_EXTENTS: usize = 1024;
+
 /// The extent of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Extent {

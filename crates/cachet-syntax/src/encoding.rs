@@ -10,8 +10,9 @@ use cachet_source::{Diagnostic, FileId, Span, codes};
 /// A report at the first byte that is not UTF-8.
 pub fn decode(bytes: &[u8], file: FileId) -> Result<&str, Box<Diagnostic>> {
     std::str::from_utf8(bytes).map_err(|error| {
-        let at = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX - 1);
-        let report = Diagnostic::error(codes::ENCODING, Span::new(file, at, at + 1), "the file is not UTF-8");
+        let at = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
+        // Before the byte: that place is in the file, and in whatever is shown of it.
+        let report = Diagnostic::error(codes::ENCODING, Span::new(file, at, at), "the file is not UTF-8");
         Box::new(report.note("the byte here starts no character"))
     })
 }

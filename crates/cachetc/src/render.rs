@@ -33,12 +33,14 @@ pub fn diagnostic(sources: &Sources, d: &Diagnostic, colours: bool) -> String {
     let mut group = Group::with_title(level.with_name(head).primary_title(message).id(d.code.0));
     for (file, labels) in by_file(&labels) {
         let file = sources.file(file);
-        let mut snippet = Snippet::source(file.text.as_str()).line_start(1).path(file.name.as_str()).fold(true);
-        for l in labels {
-            let (lo, hi) = range(&file.text, l);
+        let ranges: Vec<(usize, usize)> = labels.iter().map(|l| range(&file.text, l)).collect();
+        let (first, lines) = lines(&file.text, &ranges);
+        let line = file.line_col(first as u32).line as usize;
+        let mut snippet = Snippet::source(lines).line_start(line).path(file.name.as_str()).fold(true);
+        for (l, (lo, hi)) in labels.iter().zip(ranges) {
             let kind = if l.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
             let label = (!l.text.is_empty()).then(|| l.text.clone());
-            snippet = snippet.annotation(kind.span(lo..hi).label(label));
+            snippet = snippet.annotation(kind.span(lo - first..hi - first).label(label));
         }
         group = group.element(snippet);
     }
@@ -119,6 +121,15 @@ fn by_file<'a>(labels: &[&'a Label]) -> Vec<(FileId, Vec<&'a Label>)> {
         }
     }
     out
+}
+
+/// The whole lines that hold all ranges, and where they start: the renderer reads all that it is given.
+fn lines<'a>(text: &'a str, ranges: &[(usize, usize)]) -> (usize, &'a str) {
+    let lo = ranges.iter().map(|r| r.0).min().unwrap_or(0);
+    let hi = ranges.iter().map(|r| r.1).max().unwrap_or(lo);
+    let first = text[..lo].rfind('\n').map_or(0, |n| n + 1);
+    let last = text[hi..].find('\n').map_or(text.len(), |n| hi + n);
+    (first, &text[first..last])
 }
 
 /// A label's bytes within the file, on character boundaries; a place that spans lines is shown by its first.

@@ -55,15 +55,32 @@ pub fn report(outcome: &Outcome, format: ErrorFormat) {
     more(&outcome.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), format);
 }
 
-/// Prints reports only.
+/// As many reports as somebody may read; tools get all of them.
+const MOST_REPORTS: usize = 100;
+
+/// Prints reports only. Of very many, those that refuse something come first.
 pub fn reports(sources: &Sources, reports: &[Diagnostic], format: ErrorFormat) {
     let mut err = std::io::stderr().lock();
-    for d in reports {
-        let text = match format {
-            ErrorFormat::Text => render::diagnostic(sources, d, colours()) + "\n",
-            ErrorFormat::Json => json::diagnostic(sources, d).to_string(),
-        };
-        let _ = writeln!(err, "{text}");
+    match format {
+        ErrorFormat::Text => {
+            let mut shown: Vec<&Diagnostic> = reports.iter().collect();
+            if shown.len() > MOST_REPORTS {
+                shown.sort_by_key(|d| !d.refuses());
+                shown.truncate(MOST_REPORTS);
+            }
+            for d in &shown {
+                let _ = writeln!(err, "{}\n", render::diagnostic(sources, d, colours()));
+            }
+            if shown.len() < reports.len() {
+                let more = reports.len() - shown.len();
+                let _ = writeln!(err, "and {more} more reports; `--error-format json` prints them all\n");
+            }
+        }
+        ErrorFormat::Json => {
+            for d in reports {
+                let _ = writeln!(err, "{}", json::diagnostic(sources, d));
+            }
+        }
     }
 }
 

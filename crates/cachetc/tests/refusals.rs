@@ -51,6 +51,16 @@ fn json_has_the_same_facts() {
 }
 
 #[test]
+fn a_byte_that_is_no_text_is_shown_where_it_stands() {
+    let file = std::env::temp_dir().join(format!("cachet-no-text-{}.cachet", std::process::id()));
+    std::fs::write(&file, b"fn main () =\n  // caf\xe9\n  print 1\n").expect("a file");
+    let out = cachetc(&["check", &file.to_string_lossy()]);
+    let said = text(&out.stderr);
+    std::fs::remove_file(&file).expect("the file");
+    assert!(said.contains(".cachet:2:9\n") && said.contains("2 |   // caf\u{fffd}\n"), "{said}");
+}
+
+#[test]
 fn statuses_are_0_1_and_2() {
     assert_eq!(cachetc(&["check", "examples/matmul.cachet"]).status.code(), Some(0));
     assert_eq!(cachetc(&["check", "tests/refusals/off_by_one.cachet"]).status.code(), Some(1));

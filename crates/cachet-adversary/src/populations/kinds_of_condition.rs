@@ -421,7 +421,7 @@ fn of_assertion(text: &str, report: &mut Report) {
         if wrong.is_none() {
             report.fail("an assertion is no lie", text);
         }
-        let refused = assertions::check(proof, &mut cachet_check::proofs::Proofs::default()).is_err();
+        let refused = assertions::check(proof, &mut Proofs::default()).is_err();
         let outcome = if refused { Outcome::Refuted } else { Outcome::Proved };
         let examined = vec![Examined { kind: Kind::Assertion, claim: text.into(), outcome }];
         weigh(Case { wrong, accepted: !refused, examined, what: text, text: &|| text.into() }, report);

@@ -324,18 +324,19 @@ impl Parser<'_> {
     fn case_move(&mut self) -> P<MoveKind> {
         let start = self.position() - 1;
         let condition = self.with_mode(|m| m.no_record = true, Parser::expr)?;
-        let (then, els) = if self.at(LBrace) {
-            let then = self.braced_moves()?;
-            self.expect_word("else")?;
-            (then, self.braced_moves()?)
-        } else {
-            self.expect_word("then")?;
-            let then = self.full_block("a move", Parser::recipe_move)?;
-            if !self.eat_case_else(start) {
-                return Err(self.unexpected("`else`"));
-            }
-            (then, self.full_block("a move", Parser::recipe_move)?)
+        let braced = self.at(LBrace);
+        let moves = |p: &mut Self| match braced {
+            true => p.braced_moves(),
+            false => p.full_block("a move", Parser::recipe_move),
         };
+        if !braced {
+            self.expect_word("then")?;
+        }
+        let then = moves(self)?;
+        if !self.eat_case_else(start) {
+            return Err(self.unexpected("`else`"));
+        }
+        let els = moves(self)?;
         Ok(MoveKind::Case { condition, then, els })
     }
 

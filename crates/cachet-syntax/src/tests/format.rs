@@ -206,6 +206,15 @@ fn comments_stay_where_they_belong() {
     is("fn f () =\n  g x\n// after f\n\nfn h () =\n  g x\n", "fn f () =\n  g x\n// after f\n\nfn h () =\n  g x\n");
 }
 
+/// In braces as well as in blocks, an `else` may stand below its `case`, and does where it started a line.
+#[test]
+fn a_case_in_braces_goes_on_below() {
+    let step = |recipe: &str| format!("step fn s i =\n  from\n    x\n  to\n    x\n  relate\n{recipe}");
+    let below = step("    case 6 < i { given 1 < 2 }\n    else { given 2 < 3, given 3 < 4 }\n");
+    is(&below, &below);
+    is(&step("    case 6 < i { given 1 < 2 }\n          else { given 2 < 3, given 3 < 4 }\n"), &below);
+}
+
 #[test]
 fn blank_lines() {
     is("", "");

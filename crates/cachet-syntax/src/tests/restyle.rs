@@ -5,8 +5,8 @@
 
 use super::corpus::CORPUS;
 use super::format::{comments, said, sound};
-use super::totality::{Random, mutant};
-use crate::{Unformatted, format, parse};
+use super::totality::Random;
+use crate::parse;
 use cachet_source::FileId;
 use std::path::{Path, PathBuf};
 
@@ -91,24 +91,6 @@ fn comments_blank_lines_and_breaks_anywhere() {
         }
     }
     assert!(tried > 4_000 && kept * 3 > tried, "only {kept} of {tried} changes were legal");
-}
-
-#[test]
-fn any_text_is_formatted_or_refused() {
-    let mut random = Random(0xD1B5_4A32_D192_ED03);
-    let mut formatted = 0;
-    for round in 0..4_000 {
-        let text = mutant(&mut random, round);
-        match format(&text, FileId(0)) {
-            Ok(_) => {
-                sound(&text);
-                formatted += 1;
-            }
-            Err(Unformatted::Broken(reports)) => assert!(!reports.is_empty()),
-            Err(other) => panic!("{other:?}\n{text}"),
-        }
-    }
-    assert!(formatted > 100, "only {formatted} of the mutants parse");
 }
 
 /// Each block at another depth. Lines keep their order relative to the blocks around them.

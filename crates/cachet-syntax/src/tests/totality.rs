@@ -1,4 +1,6 @@
 //! What holds of every text: the tree is the text, nothing panics, nothing overflows, time is linear.
+//!
+//! The population of broken texts is the adversary's (promise P12).
 
 use super::corpus::CORPUS;
 use super::{good, lossless, shown};
@@ -18,49 +20,6 @@ impl Random {
     }
 }
 
-const SCRAPS: &[&str] = &[
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "=",
-    "==",
-    ".",
-    "..",
-    "...",
-    "..+",
-    ":=",
-    "do",
-    "do\n",
-    "else",
-    "\n",
-    "\n  ",
-    "\n    ",
-    "if",
-    "fold",
-    "sum",
-    "$x",
-    "\"",
-    "//",
-    "\t",
-    "-",
-    "1.",
-    ",",
-    "then",
-    "from",
-    "relate",
-    "\u{feff}",
-    "\u{2212}",
-    "\0",
-    "for i in 0 .. N do",
-    "@",
-    "#",
-    ";",
-    "\r\n",
-];
-
 fn check(text: &str) {
     let parsed = lossless(text);
     for d in &parsed.diagnostics {
@@ -70,52 +29,6 @@ fn check(text: &str) {
     }
     if !parsed.ast.broken.is_empty() {
         assert!(!parsed.diagnostics.is_empty());
-    }
-}
-
-/// A text of the corpus with a few random changes.
-pub(super) fn mutant(random: &mut Random, round: usize) -> String {
-    let source = CORPUS[round % CORPUS.len()];
-    let mut chars: Vec<char> = source.chars().collect();
-    for _ in 0..=random.below(3) {
-        let at = random.below(chars.len());
-        match random.below(5) {
-            0 => drop(chars.drain(at..(at + 1 + random.below(8)).min(chars.len()))),
-            1 => drop(chars.splice(at..at, SCRAPS[random.below(SCRAPS.len())].chars())),
-            2 => {
-                let next = (at + 1).min(chars.len() - 1);
-                chars.swap(at, next);
-            }
-            3 => {
-                let to = (at + random.below(40)).min(chars.len());
-                let piece = chars[at..to].to_vec();
-                let place = random.below(chars.len());
-                chars.splice(place..place, piece);
-            }
-            _ => chars.truncate(at.max(1)),
-        }
-    }
-    chars.into_iter().collect()
-}
-
-#[test]
-fn mutants_keep_their_text() {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let mut broken = 0;
-    for round in 0..2_000 {
-        let text = mutant(&mut random, round);
-        check(&text);
-        broken += usize::from(!parse(&text, FileId(0)).diagnostics.is_empty());
-    }
-    assert!(broken > 500, "only {broken} of the mutants were broken");
-}
-
-#[test]
-fn any_scraps_keep_their_text() {
-    let mut random = Random(7);
-    for _ in 0..2_000 {
-        let text: String = (0..random.below(30)).map(|_| SCRAPS[random.below(SCRAPS.len())]).collect();
-        check(&text);
     }
 }
 
