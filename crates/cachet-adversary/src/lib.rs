@@ -12,6 +12,8 @@
 pub mod generate;
 pub mod judge;
 pub mod memory;
+pub mod minimise;
+pub mod parts;
 pub mod population;
 pub mod populations;
 pub mod random;
