@@ -1,12 +1,13 @@
 //! The populations, by promise.
 
 mod drawn_steps;
+mod native_code;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
+    &[drawn_steps::ON_NESTS, native_code::DRAWN, drawn_steps::ON_GRIDS, native_code::GUARDED]
 }
 
 /// Those of a promise, or of a name.

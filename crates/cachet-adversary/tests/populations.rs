@@ -46,4 +46,10 @@ macro_rules! promises {
     };
 }
 
-promises!(p2, p6);
+/// Where this program was started to run generated code, it does nothing else.
+#[test]
+fn native_child() {
+    cachet_adversary::native::serve_if_asked();
+}
+
+promises!(p2, p3, p6, p7);
