@@ -19,7 +19,7 @@ use cachet_core::ir::{
     Program, Record, Role, Strides, Ty, Var, VarInfo, VarKind,
 };
 
-pub use library::library;
+pub use library::{library, library_text};
 
 /// All element types.
 pub const ELEMS: [Elem; 13] = [

@@ -91,6 +91,33 @@ pub(super) fn generic_functions() -> Vec<FunId> {
     (0..GENERIC).map(FunId).collect()
 }
 
+/// The same as a text, but for the functions that listings name.
+pub fn library_text() -> String {
+    let mut out = String::from("record Pair where\n  first: f32\n  second: i32\n");
+    for e in ELEMS {
+        out.push_str(&format!("fn chosen_{e:?} (c: bool) (a: {e}) (b: {e}) -> {e} = select c a b\n"));
+    }
+    out.push_str(
+        "fn made (a: i32) (b: i32) -> Pair =\n  let c = a as f32\n  Pair { first = c, second = b + b }\n\
+         fn remade (p: Pair) -> Pair = made p.second p.second\n\
+         interface Joining where\n  const Value: Type\n  fn nothing ()\n  fn join a b\n  fn mix a b c\n",
+    );
+    for e in RINGS {
+        let (nothing, join, mix) = match e.is_float() {
+            true => (if e == Elem::F32 { "-0.0" } else { "0.0" }, "a + b", "fma a b c"),
+            false => ("0", "wrapping_add a b", "max (wrapping_mul a b) c"),
+        };
+        out.push_str(&format!(
+            "impl Joining for Joined_{e:?} where\n  const Value = {e}\n  fn nothing () = {nothing}\n  \
+             fn join a b = {join}\n  fn mix a b c = {mix}\n",
+        ));
+    }
+    for f in library().funs {
+        out.push_str(&cachet_core::print::listing(&library(), &f));
+    }
+    out
+}
+
 fn method(m: u32, args: Vec<Word>) -> Word {
     Word::Op { op: Op::Method(TypeParam(0), m), arith: Device::HOST, args }
 }

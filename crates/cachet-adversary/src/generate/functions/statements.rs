@@ -65,6 +65,10 @@ impl Draw<'_> {
         for _ in 0..count {
             self.stmt(depth, &mut out);
         }
+        if out.is_empty() {
+            let kind = self.variable();
+            out.push(stmt(kind));
+        }
         self.lets.truncate(scope.0);
         self.muts.truncate(scope.1);
         self.buffers = scope.2;

@@ -2,6 +2,7 @@
 
 use super::coverage::{operations, result};
 use super::{Cells, Draw, ELEMS, Mut, Use, bx, cell, plus};
+use crate::parts::type_of;
 use cachet_core::ir::{
     At, BlockPart, Device, Domain, Elem, Fold, Guard, Ix, Lit, Local, Op, Parts, Prim, PureId, Reduce, Rel, Shape, Ty,
     Var, VarKind, Word,
@@ -135,7 +136,7 @@ impl Draw<'_> {
             return self.leaf(ty);
         }
         let down = depth - 1;
-        match self.below(12) {
+        match self.below(11) {
             0 => {
                 let of = self.ty();
                 let value = self.word(&of, down);
@@ -199,7 +200,11 @@ impl Draw<'_> {
 
     /// A pure function's value.
     fn application(&mut self, ty: &Ty, depth: usize) -> Word {
-        let fits = |(_, p): &(usize, &cachet_core::ir::Pure)| p.result == *ty && !p.params.is_empty();
+        // An implementation's own functions have no names in the language.
+        let own = |n: usize| self.program.impls.iter().any(|i| i.methods.contains(&PureId(n as u32)));
+        let text = self.what == Use::Text;
+        let fits =
+            |(n, p): &(usize, &cachet_core::ir::Pure)| p.result == *ty && !p.params.is_empty() && !(text && own(*n));
         let all: Vec<usize> = self.program.pures.iter().enumerate().filter(fits).map(|(n, _)| n).collect();
         if all.is_empty() {
             return self.leaf(ty);
@@ -229,7 +234,7 @@ impl Draw<'_> {
         }
         match ty {
             Ty::Tuple(parts) => Word::Tuple(parts.iter().map(|t| self.leaf(t)).collect()),
-            Ty::Elem(e) if *e != Elem::Bool && self.random.once_in(3) => {
+            Ty::Elem(e) if *e != Elem::Bool && !(self.what == Use::Text && sixteen(*e)) && self.random.once_in(3) => {
                 let ix = self.ix(2);
                 let narrow = e.is_integer() && !matches!(e, Elem::I64 | Elem::I32);
                 Word::Index(if narrow { Ix::Mod(bx(ix), 100) } else { ix }, *e)
@@ -269,7 +274,11 @@ impl Draw<'_> {
     }
 
     fn operation(&mut self, e: Elem, depth: usize) -> Word {
-        let gives = |(prim, of): &&(Prim, Elem)| result(*prim, *of) == e;
+        let text = self.what == Use::Text;
+        let gives = |(prim, of): &&(Prim, Elem)| {
+            let unsigned = matches!(of, Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8);
+            result(*prim, *of) == e && !(text && unsigned && matches!(prim, Prim::Neg | Prim::Abs))
+        };
         let wanted: Vec<(Prim, Elem)> = self.wanted.iter().filter(gives).copied().collect();
         let (prim, of) = match wanted.is_empty() || self.random.once_in(3) {
             true => {
@@ -279,7 +288,7 @@ impl Draw<'_> {
             false => self.pick(&wanted),
         };
         let word = |d: &mut Self, of: Elem| d.word(&Ty::Elem(of), depth);
-        let args = match prim {
+        let mut args = match prim {
             Prim::Select => vec![word(self, Elem::Bool), word(self, of), word(self, of)],
             Prim::Fma => vec![word(self, of), word(self, of), word(self, of)],
             Prim::Neg | Prim::Abs | Prim::Sqrt | Prim::Not | Prim::ToBits => vec![word(self, of)],
@@ -292,7 +301,10 @@ impl Draw<'_> {
                 vec![word(self, from)]
             }
             Prim::FromBits(to) => {
-                let same = |i: &Elem| i.is_integer() && i.bytes() == to.bytes();
+                let same = |i: &Elem| {
+                    let unsigned = matches!(i, Elem::U64 | Elem::U32 | Elem::U16);
+                    i.is_integer() && i.bytes() == to.bytes() && (unsigned || !text)
+                };
                 let from = self.pick(&ELEMS.into_iter().filter(same).collect::<Vec<_>>());
                 vec![word(self, from)]
             }
@@ -312,8 +324,48 @@ impl Draw<'_> {
             | Prim::And
             | Prim::Or => vec![word(self, of), word(self, of)],
         };
+        let of = usize::from(prim == Prim::Select);
+        if text && args[of..].iter().all(untyped) {
+            let ty = type_of(self.program, &self.fun, &args[of]);
+            if let Some(Ty::Elem(e)) = ty {
+                args[of] = self.typed(e);
+            }
+        }
         op(prim, args)
     }
+
+    /// A word that says its type.
+    fn typed(&mut self, e: Elem) -> Word {
+        let arrays: Vec<Cells> = self.buffers.iter().filter(|b| b.reads && b.ty == Ty::Elem(e)).cloned().collect();
+        if !arrays.is_empty() && !self.random.once_in(3) {
+            let from = self.pick(&arrays);
+            if let Some(at) = self.inside_of(&from) {
+                return Word::Load(cell(from.buffer, at));
+            }
+        }
+        let ix = Ix::Mod(bx(self.ix(1)), 100);
+        match e {
+            Elem::Bool => op(Prim::Not, vec![Word::Lit(Lit { elem: e, bits: 1 })]),
+            Elem::F16 | Elem::BF16 => op(Prim::Cast(e), vec![Word::Index(ix, Elem::F32)]),
+            _ => Word::Index(ix, e),
+        }
+    }
+}
+
+/// Words that take their type from their place.
+fn untyped(word: &Word) -> bool {
+    match word {
+        Word::Lit(_) | Word::Op { op: Op::Prim(Prim::FromBits(_)), .. } => true,
+        Word::Op { op: Op::Prim(Prim::Select), args, .. } => args[1..].iter().all(untyped),
+        Word::If(_, a, b) => untyped(a) && untyped(b),
+        Word::Let(_, _, b) => untyped(b),
+        _ => false,
+    }
+}
+
+/// Floats that are stored and converted only.
+fn sixteen(e: Elem) -> bool {
+    matches!(e, Elem::F16 | Elem::BF16)
 }
 
 fn op(prim: Prim, args: Vec<Word>) -> Word {
