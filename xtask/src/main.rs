@@ -36,6 +36,7 @@ struct Choice {
 }
 
 fn main() -> ExitCode {
+    cachet_adversary::native::serve_if_asked();
     let (choice, scale) = match Arguments::parse().task {
         Task::Adversary(choice) => (choice, Scale::Ordinary),
         Task::Nightly(choice) => (choice, Scale::Nightly),

@@ -2,6 +2,7 @@
 
 pub mod branches;
 pub mod formulas;
+pub mod functions;
 pub mod hostile_texts;
 pub mod lies;
 pub mod nests;

@@ -67,6 +67,16 @@ pub fn on_disk(path: &str) -> Module {
     module.unwrap()
 }
 
+/// A text's typed items, or why it has none.
+pub fn read(text: &str) -> Result<Module, String> {
+    let mut sources = Sources::new();
+    let (module, diagnostics) = cachet_frontend::load(ROOT, &Memory::text(text), &mut sources);
+    match diagnostics.into_iter().find(|d| d.refuses()) {
+        Some(d) => Err(d.message),
+        None => module.ok_or_else(|| "there is nothing in it".into()),
+    }
+}
+
 /// The words that a report is about.
 pub fn refused_at<'a>(d: &Diagnostic, text: &'a str) -> Option<&'a str> {
     d.span().and_then(|s| text.get(s.lo as usize..s.hi as usize))

@@ -2,6 +2,7 @@
 //! step proposes.
 
 pub mod certificates;
+pub mod faults;
 pub mod formulas;
 pub mod functions;
 pub mod programs;

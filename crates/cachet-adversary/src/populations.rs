@@ -8,6 +8,8 @@ mod garbage;
 mod hostile_programs;
 mod kinds_of_condition;
 mod mutated_steps;
+mod native_code;
+mod printed;
 mod proof_cache;
 mod random_conditions;
 mod regrouping;
@@ -20,22 +22,25 @@ pub fn all() -> &'static [Population] {
     &[
         mutated_steps::STEPS,
         drawn_steps::ON_NESTS,
+        native_code::DRAWN,
+        printed::PRINTED,
         drawn_steps::ON_GRIDS,
-        kinds_of_condition::KINDS_OF_CONDITIONS,
-        claims::CLAIMS,
-        regrouping::TWO_SUMS,
+        native_code::GUARDED,
         random_conditions::LARGE,
         contexts::OF_FILES,
         contexts::OF_DRAWN,
         contexts::OF_BRANCHES,
-        proof_cache::CACHE,
-        random_conditions::CONDITIONS,
-        random_conditions::READINGS,
-        certificates::ALTERED,
         garbage::IN_PROCESS,
         garbage::BY_COMMAND,
         hostile_programs::ALL,
         stable_proofs::RESTATED,
+        proof_cache::CACHE,
+        kinds_of_condition::KINDS_OF_CONDITIONS,
+        claims::CLAIMS,
+        regrouping::TWO_SUMS,
+        random_conditions::CONDITIONS,
+        random_conditions::READINGS,
+        certificates::ALTERED,
     ]
 }
 

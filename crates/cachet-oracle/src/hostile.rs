@@ -17,16 +17,26 @@ pub enum Kind {
     Equal,
     /// Ordinary numbers with full fractions.
     Ordinary,
+    /// Powers of two of both signs that cancel one another; of integers also their neighbours, and the ends of the range.
+    Powers,
     /// Any bits.
     Bits,
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 7] =
-    [Kind::Special, Kind::Orders, Kind::Fusing, Kind::NegativeZeros, Kind::Equal, Kind::Ordinary, Kind::Bits];
+pub const KINDS: [Kind; 8] = [
+    Kind::Special,
+    Kind::Orders,
+    Kind::Fusing,
+    Kind::NegativeZeros,
+    Kind::Equal,
+    Kind::Ordinary,
+    Kind::Powers,
+    Kind::Bits,
+];
 
 /// `count` elements, the same ones for the same seed. Integer types get small numbers whatever the kind, except for
-/// [`Kind::Bits`], and `bool` gets 0 or 1.
+/// [`Kind::Powers`] and [`Kind::Bits`], and `bool` gets 0 or 1.
 pub fn fill(elem: Elem, seed: u64, kind: Kind, count: usize) -> Vec<u64> {
     let mut random = Random(seed ^ 0x9e37_79b9_7f4a_7c15);
     let equal = random.next();
@@ -41,7 +51,16 @@ pub fn fill(elem: Elem, seed: u64, kind: Kind, count: usize) -> Vec<u64> {
                 Elem::Bool => draw & 1,
                 Elem::I64 | Elem::I32 | Elem::I16 | Elem::I8 | Elem::U64 | Elem::U32 | Elem::U16 | Elem::U8 => {
                     let mask = u64::MAX >> (64 - 8 * elem.bytes());
-                    if kind == Kind::Bits { draw & mask } else { draw % 8 }
+                    match kind {
+                        Kind::Bits => draw & mask,
+                        Kind::Powers => whole(8 * elem.bytes(), draw) & mask,
+                        Kind::Special
+                        | Kind::Orders
+                        | Kind::Fusing
+                        | Kind::NegativeZeros
+                        | Kind::Equal
+                        | Kind::Ordinary => draw % 8,
+                    }
                 }
             }
         })
@@ -74,6 +93,12 @@ impl Random {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
+}
+
+/// A power of two below `2^width`, one less or one more, or its negative: also the ends of both ranges of that width.
+fn whole(width: u64, draw: u64) -> u64 {
+    let near = (1u64 << ((draw >> 8) % width)).wrapping_add((draw >> 32) % 3).wrapping_sub(1);
+    if draw & 1 == 0 { near } else { near.wrapping_neg() }
 }
 
 macro_rules! floats {
@@ -117,6 +142,8 @@ macro_rules! floats {
                 }
                 Kind::Fusing => pick(&[ONE + TINY, ONE - 2 * TINY, ONE + 2 * TINY, ONE, unit]),
                 Kind::NegativeZeros => 1 << (FRACTION + $exponent),
+                // As far apart as the fraction is long and a little more, and a few of each.
+                Kind::Powers => sign | power((draw >> 8) % (u64::from(FRACTION) + 3) / 2 * 2),
                 Kind::Equal | Kind::Ordinary => sign | unit,
                 Kind::Bits => draw >> (63 - FRACTION - $exponent),
             }
@@ -156,6 +183,14 @@ mod tests {
         let halves = fill(Elem::F16, 4, Kind::Special, 400);
         for bits in [1, 0x03ff, 0x0400, 0x7bff, 0x7c00, 0x7e00, 0x7c01, 0x3c01, 0x3bff] {
             assert!(halves.contains(&bits), "{bits:#x}");
+        }
+        let powers = fill(Elem::I8, 5, Kind::Powers, 400);
+        for bits in [0, 1, 0x7f, 0x80, 0x81, 0xff, 0x40, 0xc0] {
+            assert!(powers.contains(&bits), "{bits:#x}");
+        }
+        let powers = fill(Elem::F32, 5, Kind::Powers, 400);
+        for x in [1.0f32, -1.0, 4.0, -4.0, 16_777_216.0] {
+            assert!(powers.contains(&u64::from(x.to_bits())), "{x}");
         }
         let equal = fill(Elem::F64, 3, Kind::Equal, 9);
         assert!(equal.iter().all(|b| *b == equal[0]));

@@ -233,7 +233,7 @@ fn the_equations_and_the_nest_agree_on_hostile_inputs() {
             }
         }
     }
-    assert_eq!(elements, 7 * (4 + 2 + 3 + 4));
+    assert_eq!(elements, KINDS.len() * (4 + 2 + 3 + 4));
 }
 
 #[test]

@@ -412,6 +412,13 @@ impl<'a> Names<'a> {
             [a, b] => (level, format!("{} {sign} {}", self.word_at(a, level), self.word_at(b, right))),
             _ => self.application(sign, args),
         };
+        // Comparisons do not chain: one that is compared stands in brackets on either side.
+        let compare = |sign: &str| match args {
+            [a, b] => {
+                (Level::Compare, format!("{} {sign} {}", self.word_at(a, Level::Add), self.word_at(b, Level::Add)))
+            }
+            _ => self.application(sign, args),
+        };
         match op {
             Op::Method(p, m) => {
                 let interface =
@@ -424,9 +431,9 @@ impl<'a> Names<'a> {
             Op::Prim(Prim::Mul) => infix("*", Level::Mul, Level::Cast),
             Op::Prim(Prim::Div) => infix("/", Level::Mul, Level::Cast),
             Op::Prim(Prim::Rem) => infix("%", Level::Mul, Level::Cast),
-            Op::Prim(Prim::Eq) => infix("==", Level::Compare, Level::Add),
-            Op::Prim(Prim::Lt) => infix("<", Level::Compare, Level::Add),
-            Op::Prim(Prim::Le) => infix("<=", Level::Compare, Level::Add),
+            Op::Prim(Prim::Eq) => compare("=="),
+            Op::Prim(Prim::Lt) => compare("<"),
+            Op::Prim(Prim::Le) => compare("<="),
             Op::Prim(Prim::And) => infix("&&", Level::And, Level::Compare),
             Op::Prim(Prim::Or) => infix("||", Level::Or, Level::And),
             Op::Prim(Prim::Cast(to)) => match args {
@@ -467,12 +474,41 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether a word is made of literals only, which take their type from their place.
+/// Whether a word takes its type from its place: it is made of literals and bits only.
 pub(super) fn untyped(word: &Word) -> bool {
     match word {
         Word::Lit(_) => true,
         Word::If(_, a, b) => untyped(a) && untyped(b),
         Word::Let(_, _, b) => untyped(b),
+        Word::Op { op: Op::Prim(p), arith: _, args } => match p {
+            // Of 16 bits there are two floats.
+            Prim::FromBits(to) => to.bytes() == 2,
+            Prim::Select => args.iter().skip(1).all(untyped),
+            Prim::Add
+            | Prim::Sub
+            | Prim::Mul
+            | Prim::Div
+            | Prim::Rem
+            | Prim::WrappingAdd
+            | Prim::WrappingSub
+            | Prim::WrappingMul
+            | Prim::Fma
+            | Prim::Max
+            | Prim::Min
+            | Prim::Neg
+            | Prim::Abs
+            | Prim::Sqrt => args.iter().all(untyped),
+            Prim::Eq
+            | Prim::Lt
+            | Prim::Le
+            | Prim::And
+            | Prim::Or
+            | Prim::Not
+            | Prim::Cast(_)
+            | Prim::WrappingCast(_)
+            | Prim::SaturatingCast(_)
+            | Prim::ToBits => false,
+        },
         _ => false,
     }
 }

@@ -5,7 +5,7 @@
 //! the branches of a choice and the body of a sum decide whether and how often a word is computed, and they are such
 //! places themselves.
 
-use super::expr::{Level, Names};
+use super::expr::{Level, Names, untyped};
 use super::stmt::WIDTH;
 use crate::ir::{Fun, Local, Ty, Word};
 use crate::rewrite::{Live, Visit, visit_block, visit_word};
@@ -172,13 +172,4 @@ pub(super) fn has_let(word: &Word) -> bool {
     let mut lets = Vec::new();
     let value = floated(word, &mut lets);
     !lets.is_empty() || matches!(&value, Word::If(_, a, b) if has_let(a) || has_let(b))
-}
-
-/// Whether a word is made of literals only, which take their type from their place.
-fn untyped(word: &Word) -> bool {
-    match word {
-        Word::Lit(_) => true,
-        Word::If(_, a, b) => untyped(a) && untyped(b),
-        _ => false,
-    }
 }

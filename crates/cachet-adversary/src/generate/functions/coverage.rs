@@ -1,0 +1,285 @@
+//! Which kinds of nodes does a program have, and how many of each?
+
+use cachet_core::instance::instantiate;
+use cachet_core::ir::{
+    Binding, BlockPart, Domain, Elem, Fun, FunId, Guard, Ix, Op, Prim, Program, Rel, Shape, Stmt, StmtKind, Ty, Word,
+};
+use cachet_core::rewrite::{Visit, visit_block, visit_domain, visit_guard, visit_ix, visit_stmt, visit_word};
+use std::collections::BTreeMap;
+
+/// How many nodes there are, by the names in [`NODES`] and by operation and element type: `Add f32`.
+pub type Counts = BTreeMap<String, u64>;
+
+/// Every kind of node that has native code.
+pub const NODES: &[&str] = &[
+    "index: literal",
+    "index: variable",
+    "index: sum",
+    "index: difference",
+    "index: product",
+    "index: quotient",
+    "index: remainder",
+    "index: min",
+    "index: max",
+    "index: choice",
+    "index: block lo",
+    "index: block hi",
+    "index: block len",
+    "index: block idx",
+    "index: in a block",
+    "guard: constant",
+    "guard: ==",
+    "guard: !=",
+    "guard: <",
+    "guard: <=",
+    "guard: and",
+    "guard: or",
+    "guard: not",
+    "domain: range",
+    "domain: blocks",
+    "word: literal",
+    "word: index",
+    "word: load",
+    "word: local",
+    "word: cell of a local",
+    "word: operation",
+    "word: method",
+    "word: application",
+    "word: tuple",
+    "word: part",
+    "word: let",
+    "word: choice",
+    "word: fold",
+    "word: reduce in order",
+    "word: reduce by halving",
+    "word: reduce in lanes",
+    "word: differing",
+    "statement: for",
+    "statement: grid",
+    "statement: if",
+    "statement: let",
+    "statement: var",
+    "statement: assign",
+    "statement: store",
+    "statement: alloc",
+    "statement: call",
+    "statement: call with types",
+    "statement: call with a part",
+    "statement: print",
+    "head: requires",
+    "head: produces",
+    "head: scratch",
+];
+
+/// Every operation with an element type that it is counted for: the result's of a conversion, else its operands'.
+pub fn operations() -> Vec<(Prim, Elem)> {
+    let all = super::ELEMS;
+    let integers: Vec<Elem> = all.into_iter().filter(|e| e.is_integer()).collect();
+    let floats = vec![Elem::F64, Elem::F32];
+    let numbers = [floats.clone(), integers.clone()].concat();
+    let of = |prims: &[Prim], elems: &[Elem]| -> Vec<(Prim, Elem)> {
+        prims.iter().flat_map(|p| elems.iter().map(|e| (*p, *e))).collect()
+    };
+    use Prim::{Abs, Add, And, Div, Eq, Fma, Le, Lt, Max, Min, Mul, Neg, Not, Or, Rem, Select, Sqrt, Sub, ToBits};
+    let mut out = of(&[Add, Sub, Mul, Div, Max, Min, Neg, Abs, Eq, Lt, Le], &numbers);
+    out.extend(of(&[Rem, Prim::WrappingAdd, Prim::WrappingSub, Prim::WrappingMul], &integers));
+    out.extend(of(&[Fma, Sqrt], &floats));
+    out.extend(of(&[And, Or, Not, Eq], &[Elem::Bool]));
+    out.extend(of(&[Select], &all));
+    out.extend(all.into_iter().filter(|e| e.is_float()).flat_map(|e| [(ToBits, e), (Prim::FromBits(e), e)]));
+    out.extend(all.into_iter().filter(|e| *e != Elem::Bool).map(|e| (Prim::Cast(e), e)));
+    out.extend(integers.iter().flat_map(|e| [(Prim::WrappingCast(*e), *e), (Prim::SaturatingCast(*e), *e)]));
+    out
+}
+
+/// The type of an operation's result.
+pub(super) fn result(prim: Prim, of: Elem) -> Elem {
+    match prim {
+        Prim::Eq | Prim::Lt | Prim::Le => Elem::Bool,
+        Prim::ToBits if of == Elem::F64 => Elem::U64,
+        Prim::ToBits if of == Elem::F32 => Elem::U32,
+        Prim::ToBits => Elem::U16,
+        _ => of,
+    }
+}
+
+/// Counts what a function and all that it calls consist of.
+pub fn count(program: &Program, id: FunId, counts: &mut Counts) {
+    let mut todo = vec![(id, Vec::<Binding>::new())];
+    let mut seen = Vec::new();
+    while let Some((id, types)) = todo.pop() {
+        if seen.contains(&(id, types.clone())) {
+            continue;
+        }
+        seen.push((id, types.clone()));
+        let generic = &program.funs[id.index()];
+        one(program, generic, counts);
+        // Calls inside name their own bindings once the function's are known.
+        let fun = instantiate(program, generic, &types);
+        let mut calls = Calls(vec![]);
+        visit_block(&mut calls, &fun.body);
+        todo.extend(calls.0);
+    }
+}
+
+struct Calls(Vec<(FunId, Vec<Binding>)>);
+
+impl Visit for Calls {
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::Call(c) = &stmt.kind {
+            self.0.push((c.fun, c.types.clone()));
+        }
+        visit_stmt(self, stmt);
+    }
+    fn word(&mut self, _: &Word) {}
+    fn ix(&mut self, _: &Ix) {}
+}
+
+fn one(program: &Program, fun: &Fun, counts: &mut Counts) {
+    let mut counter = Counter { program, fun, counts };
+    for (what, n) in [
+        ("head: requires", fun.requires.len()),
+        ("head: produces", fun.produces.len()),
+        ("head: scratch", fun.scratch.len()),
+    ] {
+        counter.more(what, n as u64);
+    }
+    fun.requires.iter().for_each(|g| counter.guard(g));
+    visit_block(&mut counter, &fun.body);
+}
+
+struct Counter<'a> {
+    program: &'a Program,
+    fun: &'a Fun,
+    counts: &'a mut Counts,
+}
+
+impl Counter<'_> {
+    fn more(&mut self, what: &str, n: u64) {
+        *self.counts.entry(what.to_string()).or_default() += n;
+    }
+
+    fn operation(&mut self, prim: Prim, args: &[Word]) {
+        let of = args.get(usize::from(prim == Prim::Select));
+        let ty = of.and_then(|w| crate::parts::type_of(self.program, self.fun, w));
+        let Some(Ty::Elem(e)) = ty else { return };
+        let e = match prim {
+            Prim::Cast(to) | Prim::WrappingCast(to) | Prim::SaturatingCast(to) | Prim::FromBits(to) => to,
+            _ => e,
+        };
+        self.more(&name(prim, e), 1);
+    }
+}
+
+/// As operations are counted: `Add F32`, `Cast I8`.
+pub fn name(prim: Prim, e: Elem) -> String {
+    let prim = format!("{prim:?}");
+    format!("{} {e:?}", prim.split('(').next().unwrap_or_default())
+}
+
+impl Visit for Counter<'_> {
+    fn ix(&mut self, ix: &Ix) {
+        self.more(
+            match ix {
+                Ix::Lit(_) => "index: literal",
+                Ix::Var(_) => "index: variable",
+                Ix::Add(..) => "index: sum",
+                Ix::Sub(..) => "index: difference",
+                Ix::Mul(..) => "index: product",
+                Ix::Div(..) => "index: quotient",
+                Ix::Mod(..) => "index: remainder",
+                Ix::Min(..) => "index: min",
+                Ix::Max(..) => "index: max",
+                Ix::If(..) => "index: choice",
+                Ix::Block(_, BlockPart::Lo) => "index: block lo",
+                Ix::Block(_, BlockPart::Hi) => "index: block hi",
+                Ix::Block(_, BlockPart::Len) => "index: block len",
+                Ix::Block(_, BlockPart::Idx) => "index: block idx",
+                Ix::InBlock(..) => "index: in a block",
+            },
+            1,
+        );
+        visit_ix(self, ix);
+    }
+
+    fn guard(&mut self, guard: &Guard) {
+        self.more(
+            match guard {
+                Guard::Const(_) => "guard: constant",
+                Guard::Cmp(Rel::Eq, ..) => "guard: ==",
+                Guard::Cmp(Rel::Ne, ..) => "guard: !=",
+                Guard::Cmp(Rel::Lt, ..) => "guard: <",
+                Guard::Cmp(Rel::Le, ..) => "guard: <=",
+                Guard::And(..) => "guard: and",
+                Guard::Or(..) => "guard: or",
+                Guard::Not(_) => "guard: not",
+            },
+            1,
+        );
+        visit_guard(self, guard);
+    }
+
+    fn domain(&mut self, domain: &Domain) {
+        self.more(
+            match domain {
+                Domain::Range { .. } => "domain: range",
+                Domain::Blocks { .. } => "domain: blocks",
+            },
+            1,
+        );
+        visit_domain(self, domain);
+    }
+
+    fn word(&mut self, word: &Word) {
+        self.more(
+            match word {
+                Word::Lit(_) => "word: literal",
+                Word::Index(..) => "word: index",
+                Word::Load(_) => "word: load",
+                Word::Local(_, at) if at.is_empty() => "word: local",
+                Word::Local(..) => "word: cell of a local",
+                Word::Op { op: Op::Prim(_), .. } => "word: operation",
+                Word::Op { op: Op::Method(..), .. } => "word: method",
+                Word::Apply(..) => "word: application",
+                Word::Tuple(_) => "word: tuple",
+                Word::Part(..) => "word: part",
+                Word::Let(..) => "word: let",
+                Word::If(..) => "word: choice",
+                Word::Fold(_) => "word: fold",
+                Word::Reduce(r) => match r.shape {
+                    Shape::Order => "word: reduce in order",
+                    Shape::Halving => "word: reduce by halving",
+                    Shape::Lanes(_) => "word: reduce in lanes",
+                },
+                Word::Differing(..) => "word: differing",
+            },
+            1,
+        );
+        if let Word::Op { op: Op::Prim(prim), args, .. } = word {
+            self.operation(*prim, args);
+        }
+        visit_word(self, word);
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        self.more(
+            match &stmt.kind {
+                StmtKind::For { .. } => "statement: for",
+                StmtKind::Grid(_) => "statement: grid",
+                StmtKind::If { .. } => "statement: if",
+                StmtKind::Let { .. } => "statement: let",
+                StmtKind::Var { .. } => "statement: var",
+                StmtKind::Assign { .. } => "statement: assign",
+                StmtKind::Store { .. } => "statement: store",
+                StmtKind::Alloc(_) => "statement: alloc",
+                StmtKind::Lease { .. } => "statement: lease",
+                StmtKind::Call(c) if c.args.iter().any(|a| a.axes.is_some()) => "statement: call with a part",
+                StmtKind::Call(c) if !c.types.is_empty() => "statement: call with types",
+                StmtKind::Call(_) => "statement: call",
+                StmtKind::Print(_) => "statement: print",
+            },
+            1,
+        );
+        visit_stmt(self, stmt);
+    }
+}
