@@ -12,6 +12,7 @@
 pub mod generate;
 pub mod judge;
 pub mod memory;
+pub mod mutate;
 pub mod population;
 pub mod populations;
 pub mod random;

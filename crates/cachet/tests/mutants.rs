@@ -12,7 +12,7 @@
 mod open;
 #[path = "mutants/operators.rs"]
 mod operators;
-#[path = "mutants/recipes.rs"]
+#[path = "../../cachet-adversary/src/mutate/recipes.rs"]
 mod recipes;
 #[path = "mutants/reverse.rs"]
 mod reverse;

@@ -7,9 +7,9 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
-#[path = "rewrites/change.rs"]
+#[path = "../../cachet-adversary/src/mutate/programs.rs"]
 mod change;
-#[path = "mutants/recipes.rs"]
+#[path = "../../cachet-adversary/src/mutate/recipes.rs"]
 mod recipes;
 
 use cachet::world::{Disk, World};

@@ -9,11 +9,11 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
-#[path = "rewrites/change.rs"]
+#[path = "../../cachet-adversary/src/mutate/programs.rs"]
 mod change;
 #[path = "rewrites/programs.rs"]
 mod programs;
-#[path = "mutants/recipes.rs"]
+#[path = "../../cachet-adversary/src/mutate/recipes.rs"]
 mod recipes;
 
 use cachet::world::{Disk, World};
