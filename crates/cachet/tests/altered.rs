@@ -7,7 +7,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
-#[path = "rewrites/change.rs"]
+#[path = "../../cachet-adversary/src/mutate/programs.rs"]
 mod change;
 
 use cachet::world::{Disk, World};
