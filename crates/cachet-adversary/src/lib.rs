@@ -16,4 +16,5 @@ pub mod mutate;
 pub mod population;
 pub mod populations;
 pub mod random;
+pub mod second_proof;
 pub mod table;

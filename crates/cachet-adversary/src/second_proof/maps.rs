@@ -1,0 +1,201 @@
+//! What the loops of one nest are in terms of another's, by the cells that their statements name.
+//!
+//! The statements of both nests are walked side by side. Where the first one names `c[i, j]` and the last one
+//! `c[gi[i], 16 * p + r]`, `i` is `gi[i]` and `j` is `16 * p + r`: equations that are solved for the first nest's indices
+//! (`by`). They say as well what the last nest's indices are in terms of the first one's (`back`): a sum whose factors
+//! descend counts in a mixed radix, so its parts are quotients and remainders.
+
+use super::Unfit;
+use super::nests::Nest;
+use super::walk::{Equation, Forms, walk};
+use cachet_core::ir::{BlockPart, Domain, Fun, Ix, Var};
+use cachet_core::linear::{difference, multiple, sum};
+use cachet_core::rewrite::{Live, Subst};
+use std::collections::BTreeMap;
+
+/// The two maps of a `reorder`.
+pub struct Maps {
+    /// The first nest's loops, outermost first, each in terms of the last one's.
+    pub by: Vec<(Var, Ix)>,
+    /// The other way round.
+    pub back: Vec<(Var, Ix)>,
+}
+
+impl Maps {
+    /// Whether the two nests have the same loops already.
+    pub fn changes_nothing(&self, s: &Nest<'_>, t: &Nest<'_>) -> bool {
+        let renamed = Subst { vars: self.by.iter().cloned().collect(), ..Subst::default() };
+        s.loops.len() == t.loops.len()
+            && s.loops.iter().zip(&t.loops).zip(&self.by).all(|(((_, d), (w, e)), (_, value))| {
+                let here = match e {
+                    Domain::Range { .. } => Ix::Var(*w),
+                    Domain::Blocks { .. } => Ix::Block(*w, BlockPart::Idx),
+                };
+                *value == here && renamed.domain(d) == *e
+            })
+    }
+}
+
+/// Reads the maps between two nests off their statements.
+pub fn read(fun: &Fun, s: &Nest<'_>, t: &Nest<'_>) -> Result<Maps, Unfit> {
+    let mut forms = Forms::default();
+    forms.enter(&s.loops);
+    forms.enter(&t.loops);
+    let equations = walk(s.body, t.body, &mut forms).ok_or(Unfit::Statements)?;
+    let by = solve_by(fun, s, t, &forms, &equations).ok_or(Unfit::Unseen)?;
+    let back = solve_back(t, &forms, &by).ok_or(Unfit::Unseen)?;
+    match by.is_empty() || back.is_empty() {
+        true => Err(Unfit::Statements),
+        false => Ok(Maps { by, back }),
+    }
+}
+
+/// The first nest's indices in terms of the last one's.
+fn solve_by(
+    fun: &Fun,
+    s: &Nest<'_>,
+    t: &Nest<'_>,
+    forms: &Forms,
+    equations: &[Equation],
+) -> Option<Vec<(Var, Ix)>> {
+    let mut known: BTreeMap<Var, Ix> = forms.inner.clone();
+    // Blocks on both sides are counted by their own numbers.
+    for (v, d) in &s.loops {
+        if let Domain::Blocks { size, .. } = d {
+            let same = |(w, e): &&(Var, Domain)| {
+                matches!(e, Domain::Blocks { size: other, .. } if size == other) && name(fun, *v) == name(fun, *w)
+            };
+            if let Some((w, _)) = t.loops.iter().find(same) {
+                known.insert(*v, Ix::Block(*w, BlockPart::Idx));
+            }
+        }
+    }
+    let missing = |known: &BTreeMap<Var, Ix>| s.loops.iter().find(|(v, _)| !known.contains_key(v)).cloned();
+    while let Some((v, domain)) = missing(&known) {
+        let solved = equations.iter().find_map(|e| solve_one(e, s, forms, &known));
+        let (var, value) = match solved {
+            Some(found) => found,
+            // No cell shows it: a loop that is still there, under its name and over its range.
+            None => {
+                let renamed = Subst { vars: known.clone(), ..Subst::default() };
+                let same = |(w, e): &&(Var, Domain)| name(fun, v) == name(fun, *w) && renamed.domain(&domain) == *e;
+                (v, Ix::Var(t.loops.iter().find(same)?.0))
+            }
+        };
+        known.insert(var, value);
+    }
+    Some(s.loops.iter().filter_map(|(v, _)| Some((*v, known.get(v)?.clone()))).collect())
+}
+
+fn name(fun: &Fun, v: Var) -> &str {
+    &fun.vars[v.index()].name
+}
+
+/// An index that an equation leaves alone with a factor of 1 or -1.
+fn solve_one(e: &Equation, s: &Nest<'_>, forms: &Forms, known: &BTreeMap<Var, Ix>) -> Option<(Var, Ix)> {
+    if let Ix::Var(v) = &e.s
+        && !known.contains_key(v)
+        && s.loops.iter().any(|(x, _)| x == v)
+    {
+        return Some((*v, e.t.clone()));
+    }
+    let form = forms.linear(&e.s)?;
+    let mut open = form.terms.iter().filter(|(v, _)| s.loops.iter().any(|(x, _)| x == *v) && !known.contains_key(v));
+    let (v, factor) = open.next()?;
+    if open.next().is_some() || factor.abs() != 1 {
+        return None;
+    }
+    let mut rest = difference(&e.t, &Ix::Lit(form.constant));
+    for (x, n) in form.terms.iter().filter(|(x, _)| *x != v) {
+        let value = known.get(x).cloned().unwrap_or(Ix::Var(*x));
+        rest = difference(&rest, &multiple(*n, &value));
+    }
+    // What a block's number was taken from cancels against its parts.
+    let rest = forms.tidy(&rest);
+    Some((*v, if *factor == 1 { rest } else { multiple(-1, &rest) }))
+}
+
+/// The last nest's indices in terms of the first one's.
+fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var, Ix)>> {
+    let equations: Vec<_> = by.iter().filter_map(|(v, e)| Some((*v, forms.linear(e)?))).collect();
+    let mut known: BTreeMap<Var, Ix> = BTreeMap::new();
+    let loops: BTreeMap<Var, &Domain> = t.loops.iter().map(|(v, d)| (*v, d)).collect();
+    // One unknown first, then the shortest sums: what is known makes the others shorter.
+    for most in 1..=t.loops.len() {
+        let mut again = true;
+        while again {
+            again = false;
+            for (v, form) in &equations {
+                let mut open: Vec<(Var, i64)> = Vec::new();
+                let mut rest = difference(&Ix::Var(*v), &Ix::Lit(form.constant));
+                for (x, n) in &form.terms {
+                    match (loops.contains_key(x), known.get(x)) {
+                        (true, None) => open.push((*x, *n)),
+                        (true, Some(value)) => rest = difference(&rest, &multiple(*n, value)),
+                        (false, _) => rest = difference(&rest, &multiple(*n, &Ix::Var(*x))),
+                    }
+                }
+                if open.is_empty() || open.len() > most {
+                    continue;
+                }
+                if let Some(found) = digits(rest, open, &loops, &known) {
+                    known.extend(found);
+                    again = true;
+                }
+            }
+        }
+    }
+    t.loops
+        .iter()
+        .map(|(v, d)| match (known.get(v), d) {
+            (Some(e), _) => Some((*v, e.clone())),
+            // It changes nothing that is seen, so it has to run once.
+            (None, Domain::Range { lo, .. }) => Some((*v, in_terms(lo, &loops, &known)?)),
+            (None, Domain::Blocks { .. }) => Some((*v, Ix::Lit(0))),
+        })
+        .collect()
+}
+
+/// The parts of a number in a mixed radix.
+fn digits(
+    number: Ix,
+    mut open: Vec<(Var, i64)>,
+    loops: &BTreeMap<Var, &Domain>,
+    known: &BTreeMap<Var, Ix>,
+) -> Option<Vec<(Var, Ix)>> {
+    if let [(v, -1)] = open[..] {
+        return Some(vec![(v, multiple(-1, &number))]);
+    }
+    if let [(v, 1)] = open[..] {
+        return Some(vec![(v, number)]);
+    }
+    open.sort_by_key(|(_, n)| -n);
+    let mut lows = Vec::new();
+    let mut rest = number;
+    for (v, n) in &open {
+        let low = match loops.get(v)? {
+            Domain::Range { lo, .. } => in_terms(lo, loops, known)?,
+            Domain::Blocks { .. } => Ix::Lit(0),
+        };
+        rest = difference(&rest, &multiple(*n, &low));
+        lows.push(low);
+    }
+    let mut out = Vec::new();
+    for ((v, n), low) in open.iter().zip(lows) {
+        let (digit, left) = match n {
+            1 => (rest.clone(), Ix::Lit(0)),
+            n if *n > 1 => (Ix::Div(Box::new(rest.clone()), *n), Ix::Mod(Box::new(rest.clone()), *n)),
+            _ => return None,
+        };
+        out.push((*v, sum(&low, &digit)));
+        rest = left;
+    }
+    Some(out)
+}
+
+/// An index of the last nest's loops in terms of the first one's, as far as they are known.
+fn in_terms(ix: &Ix, loops: &BTreeMap<Var, &Domain>, known: &BTreeMap<Var, Ix>) -> Option<Ix> {
+    let unknown = Live::of_ix(ix).vars.into_iter().any(|v| loops.contains_key(&v) && !known.contains_key(&v));
+    let blocks = loops.iter().any(|(v, d)| matches!(d, Domain::Blocks { .. }) && Live::of_ix(ix).vars.contains(v));
+    (!unknown && !blocks).then(|| Subst { vars: known.clone(), ..Subst::default() }.ix(ix))
+}
