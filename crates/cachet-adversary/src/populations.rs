@@ -7,7 +7,7 @@ use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, whole_claims::WRITTEN, drawn_steps::ON_GRIDS]
+    &[drawn_steps::ON_NESTS, whole_claims::WRITTEN, whole_claims::DRAWN, drawn_steps::ON_GRIDS]
 }
 
 /// Those of a promise, or of a name.

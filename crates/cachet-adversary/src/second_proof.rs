@@ -18,7 +18,7 @@ mod walk;
 use cachet_check::checked::{Checker, StepReport};
 use cachet_check::condition::Failure;
 use cachet_check::relation::{Asked, Moved, moved};
-use cachet_core::ir::{At, Block, Fun, FunId, Ix, Program, Var};
+use cachet_core::ir::{At, Block, Fun, FunId, Ix, Program, Stmt, StmtKind, Var};
 use cachet_core::pattern::{LoopRef, MapVar, Move, MoveKind, PatGuard, PatIx, Side};
 use cachet_core::rewrite::{Site, callees};
 use cachet_core::script::Rewrite;
@@ -128,6 +128,12 @@ fn accept(checker: &mut Checker, id: FunId) {
     }
 }
 
+/// The names of the loops of a function's first nest, outermost first.
+pub fn outer_loops(fun: &Fun) -> Vec<String> {
+    let nest = fun.body.first().map(nests::perfect);
+    nest.map(|n| n.loops.iter().map(|(v, _)| fun.vars[v.index()].name.clone()).collect()).unwrap_or_default()
+}
+
 fn asked(fun: &Fun) -> Asked {
     Asked { name: format!("{}_whole", fun.name), step: "whole".into(), span: Span::default(), callers: vec![] }
 }
@@ -209,6 +215,14 @@ impl<'a> Making<'a> {
             self.line(MoveKind::Split { of, by: PatIx::Lit(start.size), outer, ragged: start.ragged });
             self.line(MoveKind::First(first));
             self.line(MoveKind::SelfStore(Side::S, buffer));
+            for (blocks, size) in start.inner {
+                let outer = moved.fun.vars[blocks.index()].name.clone();
+                let now = self.sides()?;
+                let k = &moved.fun.vars[k.index()].name;
+                let inside = nests::binders(&now.s).into_iter().rfind(|v| now.fun.vars[v.index()].name == *k);
+                let of = loop_ref(&now.fun, &now.s, Side::S, inside.ok_or(Unfit::Statements)?);
+                self.line(MoveKind::Split { of, by: PatIx::Lit(size), outer, ragged: true });
+            }
         }
     }
 
@@ -226,10 +240,19 @@ impl<'a> Making<'a> {
     /// Puts the loops of the last program's nests around the statements of the first one's, nest by nest.
     fn pair(&mut self) -> Result<(), Unfit> {
         let moved = self.sides()?;
-        if moved.s.len() != moved.t.len() {
+        self.pair_blocks(&moved, &moved.s, &moved.t)
+    }
+
+    fn pair_blocks(&mut self, moved: &Moved, s: &[Stmt], t: &[Stmt]) -> Result<(), Unfit> {
+        if s.len() != t.len() {
             return Err(Unfit::Counts);
         }
-        for (s, t) in moved.s.iter().zip(&moved.t) {
+        for (s, t) in s.iter().zip(t) {
+            if let (StmtKind::If { then: p, els: q, .. }, StmtKind::If { then: u, els: v, .. }) = (&s.kind, &t.kind) {
+                self.pair_blocks(moved, p, u)?;
+                self.pair_blocks(moved, q, v)?;
+                continue;
+            }
             let (s, t) = (nests::perfect(s), nests::perfect(t));
             if s.loops.is_empty() && t.loops.is_empty() {
                 continue;

@@ -120,6 +120,9 @@ fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var,
     let equations: Vec<_> = by.iter().filter_map(|(v, e)| Some((*v, forms.linear(e)?))).collect();
     let mut known: BTreeMap<Var, Ix> = BTreeMap::new();
     let loops: BTreeMap<Var, &Domain> = t.loops.iter().map(|(v, d)| (*v, d)).collect();
+    for (v, e) in by {
+        known.extend(turned(*v, e, &loops, forms));
+    }
     // One unknown first, then the shortest sums: what is known makes the others shorter.
     for most in 1..=t.loops.len() {
         let mut again = true;
@@ -149,11 +152,25 @@ fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var,
         .iter()
         .map(|(v, d)| match (known.get(v), d) {
             (Some(e), _) => Some((*v, e.clone())),
+            (None, _) if by.iter().any(|(_, e)| Live::of_ix(e).vars.contains(v)) => None,
             // It changes nothing that is seen, so it has to run once.
             (None, Domain::Range { lo, .. }) => Some((*v, in_terms(lo, &loops, &known)?)),
             (None, Domain::Blocks { .. }) => Some((*v, Ix::Lit(0))),
         })
         .collect()
+}
+
+/// The last unknown of a remainder: from `v = (x + rest) % n` follows `x = (v - rest) % n`, if `x` runs from 0 to `n`.
+fn turned(v: Var, e: &Ix, loops: &BTreeMap<Var, &Domain>, forms: &Forms) -> Option<(Var, Ix)> {
+    let Ix::Mod(a, n) = e else { return None };
+    let mut form = forms.linear(a)?;
+    let full = Domain::Range { lo: Ix::Lit(0), hi: Ix::Lit(*n) };
+    let (x, _) = form.terms.iter().find(|(x, n)| **n == 1 && loops.get(x).is_some_and(|d| **d == full))?;
+    let x = *x;
+    form.terms.remove(&x);
+    // The others are the same on both sides, or the checker refuses it.
+    let rest = form.terms.iter().fold(Ix::Lit(form.constant), |all, (y, n)| sum(&all, &multiple(*n, &Ix::Var(*y))));
+    Some((x, Ix::Mod(Box::new(difference(&Ix::Var(v), &rest)), *n)))
 }
 
 /// The parts of a number in a mixed radix.

@@ -126,6 +126,8 @@ pub struct FirstBlock {
     pub ragged: bool,
     /// Where the total is kept.
     pub buffer: Buffer,
+    /// The blocks inside a block, outermost first, with their sizes.
+    pub inner: Vec<(Var, i64)>,
 }
 
 /// The first loop over blocks that begins by storing its sum's start in its first iteration, and nothing in the others.
@@ -163,7 +165,17 @@ fn starting(var: Var, domain: &Domain, body: &[Stmt]) -> Option<FirstBlock> {
         Domain::Blocks { size, .. } => (*size, true),
         Domain::Range { .. } => (whole(rest)?, false),
     };
-    Some(FirstBlock { blocks: var, size, ragged, buffer: to.buffer })
+    Some(FirstBlock { blocks: var, size, ragged, buffer: to.buffer, inner: blocks_in(rest) })
+}
+
+/// Loops over blocks directly inside one another.
+fn blocks_in(mut block: &[Stmt]) -> Vec<(Var, i64)> {
+    let mut out = Vec::new();
+    while let [Stmt { kind: StmtKind::For { var, domain: Domain::Blocks { size, .. }, body }, .. }] = block {
+        out.push((*var, *size));
+        block = body;
+    }
+    out
 }
 
 /// The literal length of the loop that a block consists of.
@@ -196,6 +208,9 @@ pub fn started_loop(fun: &Fun, block: &[Stmt], buffer: Buffer) -> Option<Var> {
 /// The first nest that has a seam, by its outermost loop, and after how many of its inmost statements that is.
 pub fn seam(block: &[Stmt]) -> Option<(Var, usize)> {
     block.iter().find_map(|s| {
+        if let StmtKind::If { then, els, .. } = &s.kind {
+            return seam(then).or_else(|| seam(els));
+        }
         let nest = perfect(s);
         let (outermost, _) = nest.loops.first()?;
         (1..nest.body.len()).find(|at| parts(nest.body, *at)).map(|at| (*outermost, at))
