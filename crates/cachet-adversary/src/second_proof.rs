@@ -17,6 +17,8 @@ mod walk;
 
 use cachet_check::checked::{Checker, StepReport};
 use cachet_check::condition::Failure;
+use cachet_check::proofs::Proofs;
+use cachet_check::prover::Verdict;
 use cachet_check::relation::{Asked, Moved, moved};
 use cachet_core::ir::{At, Block, Fun, FunId, Ix, Program, Stmt, StmtKind, Var};
 use cachet_core::pattern::{LoopRef, MapVar, Move, MoveKind, PatGuard, PatIx, Side};
@@ -77,11 +79,8 @@ struct Plan {
 }
 
 /// Plans in the order in which they are tried.
-const PLANS: [Plan; 3] = [
-    Plan { opened: true, apart: true },
-    Plan { opened: true, apart: false },
-    Plan { opened: false, apart: false },
-];
+const PLANS: [Plan; 3] =
+    [Plan { opened: true, apart: true }, Plan { opened: true, apart: false }, Plan { opened: false, apart: false }];
 
 /// Every proposal that fits, the one that takes the programs apart the most first.
 ///
@@ -144,13 +143,14 @@ struct Making<'a> {
     before: &'a Fun,
     rewrite: Rewrite,
     maps: usize,
+    proofs: Proofs,
 }
 
 impl<'a> Making<'a> {
     fn new(program: &'a Program, before: &'a Fun, after: &Fun) -> Making<'a> {
         let whole = |f: &Fun| Site { path: vec![], start: 0, len: f.body.len() };
         let rewrite = Rewrite { from: whole(before), to: whole(after), after: after.clone(), recipe: vec![] };
-        Making { program, before, rewrite, maps: 0 }
+        Making { program, before, rewrite, maps: 0, proofs: Proofs::default() }
     }
 
     fn make(mut self, plan: Plan) -> Result<Fit, Unfit> {
@@ -189,10 +189,8 @@ impl<'a> Making<'a> {
             let block = of(&moved, side);
             let Some((var, buffer)) = nests::open_sum(&moved.fun, block, &left) else { return Ok(()) };
             let fold = loop_ref(&moved.fun, block, side, var);
-            self.line(MoveKind::PerCell { buffer, fold });
-            if self.sides().is_err() {
+            if !self.prepare(&moved, MoveKind::PerCell { buffer, fold }) {
                 // It stays a sum, on this side.
-                self.rewrite.recipe.pop();
                 left.push(var);
             }
         }
@@ -207,7 +205,9 @@ impl<'a> Making<'a> {
                 return Ok(());
             };
             done.push(start.blocks);
-            let Some(k) = nests::started_loop(&moved.fun, &moved.s, start.buffer) else { return Err(Unfit::Statements) };
+            let Some(k) = nests::started_loop(&moved.fun, &moved.s, start.buffer) else {
+                return Err(Unfit::Statements);
+            };
             let of = loop_ref(&moved.fun, &moved.s, Side::S, k);
             let outer = moved.fun.vars[start.blocks.index()].name.clone();
             let buffer = moved.fun.buffers[start.buffer.index()].name.clone();
@@ -228,13 +228,33 @@ impl<'a> Making<'a> {
 
     /// Takes nests apart until each has one statement that does not depend on a name of another.
     fn take_apart(&mut self, side: Side) -> Result<(), Unfit> {
+        let mut whole: Vec<(Var, usize)> = Vec::new();
         loop {
             let moved = self.sides()?;
             let block = of(&moved, side);
-            let Some((outermost, at)) = nests::seam(block) else { return Ok(()) };
+            let Some((outermost, at)) = nests::seam(block, &whole) else { return Ok(()) };
             let of = loop_ref(&moved.fun, block, side, outermost);
-            self.line(MoveKind::Distribute { of, at: at as u32 });
+            if !self.prepare(&moved, MoveKind::Distribute { of, at: at as u32 }) {
+                // The two parts belong together: one uses what the other leaves from iteration to iteration.
+                whole.push((outermost, at));
+            }
         }
+    }
+
+    /// Adds a line that makes the two sides alike, if what it needs holds: not every nest can be taken apart, and then it
+    /// cannot be on the other side.
+    fn prepare(&mut self, before: &Moved, kind: MoveKind) -> bool {
+        self.line(kind);
+        let holds = match self.sides() {
+            Ok(after) => after.conditions[before.conditions.len()..]
+                .iter()
+                .all(|c| matches!(self.proofs.prove(c), Verdict::Proved(_))),
+            Err(_) => false,
+        };
+        if !holds {
+            self.rewrite.recipe.pop();
+        }
+        holds
     }
 
     /// Puts the loops of the last program's nests around the statements of the first one's, nest by nest.
@@ -257,13 +277,12 @@ impl<'a> Making<'a> {
             if s.loops.is_empty() && t.loops.is_empty() {
                 continue;
             }
-            let found = maps::read(&moved.fun, &s, &t)?;
-            if found.changes_nothing(&s, &t) {
-                continue;
+            // Inner nests first: the loops around them are still the first program's own.
+            for found in maps::read(&moved.fun, &s, &t)? {
+                let map = |m: Vec<(Var, Ix)>| m.into_iter().map(|(v, e)| (MapVar::Known(v), PatIx::Known(e))).collect();
+                self.maps += 1;
+                self.line(MoveKind::Reorder { by: map(found.by), back: map(found.back) });
             }
-            let map = |m: Vec<(Var, Ix)>| m.into_iter().map(|(v, e)| (MapVar::Known(v), PatIx::Known(e))).collect();
-            self.maps += 1;
-            self.line(MoveKind::Reorder { by: map(found.by), back: map(found.back) });
         }
         Ok(())
     }

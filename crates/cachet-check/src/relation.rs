@@ -107,6 +107,8 @@ pub struct Moved {
     pub s: Block,
     /// `T` after them.
     pub t: Block,
+    /// What the lines need.
+    pub conditions: Vec<Condition>,
 }
 
 /// Both programs after the lines of a recipe that is still being made, for whoever makes it; nothing rests on it, and they
@@ -120,7 +122,7 @@ pub fn moved(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) 
         let applied = relation.apply(&mut s, &mut t, &line.kind).and_then(|()| relation.bounded(&s, &t));
         applied.map_err(|d| relation.misfit_in_line(n, line, d))?;
     }
-    Ok(Moved { fun: relation.fun, s, t })
+    Ok(Moved { fun: relation.fun, s, t, conditions: relation.conditions })
 }
 
 fn relate<'a>(

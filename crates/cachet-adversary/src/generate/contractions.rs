@@ -43,7 +43,8 @@ pub fn draw(random: &mut Random, name: &str) -> String {
         }
     }
     let windows = factors[0].contains('w');
-    let sums = if windows { "w in 0 .. 3".to_string() } else { summed.iter().map(|s| s.0).collect::<Vec<_>>().join(", ") };
+    let sums =
+        if windows { "w in 0 .. 3".to_string() } else { summed.iter().map(|s| s.0).collect::<Vec<_>>().join(", ") };
     let sum = format!("sum {sums}. {}", factors.join(" * "));
     let around = match random.below(if generic { 1 } else { 5 }) {
         0 | 1 | 2 => sum,

@@ -143,6 +143,9 @@ fn prove(program: &Program, id: FunId, first: &Fun, last: &Fun, report: &mut Rep
         Ok(fits) => fits,
         Err(unfit) => {
             report.count(&format!("does not fit: {unfit}"));
+            if std::env::var("WHOLE").is_ok() {
+                println!("UNFIT {unfit:?}\n{}{}", listing(program, first), listing(program, last));
+            }
             return Ok(None);
         }
     };
@@ -213,12 +216,12 @@ fn try_wrong(program: &Program, id: FunId, right: &Fit, random: &mut Random, rep
 
 /// Sizes at which two programs differ.
 fn differs(program: &Program, first: &Fun, last: &Fun, random: &mut Random) -> Option<Vec<i64>> {
-    (0..CHOICES).map(|_| first.sizes.iter().map(|_| random.pick(&SIZES)).collect()).find(|at: &Vec<i64>| {
-        match compare(program, first, last, at) {
-            Comparison::Differs(_) | Comparison::Fault { side: Side::T, .. } => true,
-            Comparison::Same | Comparison::NotApplicable | Comparison::TooBig => false,
-            Comparison::Fault { side: Side::S, fault } => panic!("{}: {}", first.name, fault.text),
-        }
+    (0..CHOICES).map(|_| first.sizes.iter().map(|_| random.pick(&SIZES)).collect()).find(|at: &Vec<i64>| match compare(
+        program, first, last, at,
+    ) {
+        Comparison::Differs(_) | Comparison::Fault { side: Side::T, .. } => true,
+        Comparison::Same | Comparison::NotApplicable | Comparison::TooBig => false,
+        Comparison::Fault { side: Side::S, fault } => panic!("{}: {}", first.name, fault.text),
     })
 }
 
@@ -277,11 +280,8 @@ fn chain(
     let (mut splits, mut taken) = (Default::default(), Vec::new());
     for n in 0..OFFERED {
         let before = checker.program().funs[id.index()].clone();
-        let call = if n == 0 && contraction && !random.once_in(4) {
-            zero(&before)
-        } else {
-            steps::draw(random, &before, n)
-        };
+        let call =
+            if n == 0 && contraction && !random.once_in(4) { zero(&before) } else { steps::draw(random, &before, n) };
         let Ok(made) = cachet_schedule::apply(checker.program(), &before, &call, &module.steps, &mut splits) else {
             continue;
         };

@@ -22,28 +22,53 @@ pub struct Maps {
 }
 
 impl Maps {
+    /// Whether the two nests have loops of one kind in one order; whether over the same ranges is for the comparison.
+    pub fn keeps(&self, s: &Nest<'_>, t: &Nest<'_>) -> bool {
+        let one_kind = |d: &Domain, e: &Domain| matches!(d, Domain::Range { .. }) == matches!(e, Domain::Range { .. });
+        s.loops.len() == t.loops.len()
+            && s.loops.iter().zip(&t.loops).all(|((_, d), (_, e))| one_kind(d, e))
+            && t.loops.iter().zip(&self.by).all(|((w, e), (_, value))| *value == counter(*w, e))
+    }
+
     /// Whether the two nests have the same loops already.
     pub fn changes_nothing(&self, s: &Nest<'_>, t: &Nest<'_>) -> bool {
         let renamed = Subst { vars: self.by.iter().cloned().collect(), ..Subst::default() };
         s.loops.len() == t.loops.len()
-            && s.loops.iter().zip(&t.loops).zip(&self.by).all(|(((_, d), (w, e)), (_, value))| {
-                let here = match e {
-                    Domain::Range { .. } => Ix::Var(*w),
-                    Domain::Blocks { .. } => Ix::Block(*w, BlockPart::Idx),
-                };
-                *value == here && renamed.domain(d) == *e
-            })
+            && s.loops
+                .iter()
+                .zip(&t.loops)
+                .zip(&self.by)
+                .all(|(((_, d), (w, e)), (_, value))| *value == counter(*w, e) && renamed.domain(d) == *e)
     }
 }
 
-/// Reads the maps between two nests off their statements.
-pub fn read(fun: &Fun, s: &Nest<'_>, t: &Nest<'_>) -> Result<Maps, Unfit> {
+/// What a map calls an iteration of a loop: its index, or its block's number.
+pub fn counter(v: Var, domain: &Domain) -> Ix {
+    match domain {
+        Domain::Range { .. } => Ix::Var(v),
+        Domain::Blocks { .. } => Ix::Block(v, BlockPart::Idx),
+    }
+}
+
+/// Reads the maps between two nests off their statements, and those between nests inside, which come first. Nests that
+/// agree already have none.
+pub fn read(fun: &Fun, s: &Nest<'_>, t: &Nest<'_>) -> Result<Vec<Maps>, Unfit> {
     let mut forms = Forms::default();
     forms.enter(&s.loops);
     forms.enter(&t.loops);
-    let equations = walk(s.body, t.body, &mut forms).ok_or(Unfit::Statements)?;
-    let by = solve_by(fun, s, t, &forms, &equations).ok_or(Unfit::Unseen)?;
-    let back = solve_back(t, &forms, &by).ok_or(Unfit::Unseen)?;
+    let equations = walk(fun, s.body, t.body, &mut forms)?;
+    let found = solve(fun, s, t, &forms, &equations)?;
+    let mut all = std::mem::take(&mut forms.maps);
+    if !found.changes_nothing(s, t) {
+        all.push(found);
+    }
+    Ok(all)
+}
+
+/// The maps between two nests, from the equations of what they run.
+pub fn solve(fun: &Fun, s: &Nest<'_>, t: &Nest<'_>, forms: &Forms, equations: &[Equation]) -> Result<Maps, Unfit> {
+    let by = solve_by(fun, s, t, forms, equations).ok_or(Unfit::Unseen)?;
+    let back = solve_back(t, forms, &by).ok_or(Unfit::Unseen)?;
     match by.is_empty() || back.is_empty() {
         true => Err(Unfit::Statements),
         false => Ok(Maps { by, back }),
@@ -51,13 +76,7 @@ pub fn read(fun: &Fun, s: &Nest<'_>, t: &Nest<'_>) -> Result<Maps, Unfit> {
 }
 
 /// The first nest's indices in terms of the last one's.
-fn solve_by(
-    fun: &Fun,
-    s: &Nest<'_>,
-    t: &Nest<'_>,
-    forms: &Forms,
-    equations: &[Equation],
-) -> Option<Vec<(Var, Ix)>> {
+fn solve_by(fun: &Fun, s: &Nest<'_>, t: &Nest<'_>, forms: &Forms, equations: &[Equation]) -> Option<Vec<(Var, Ix)>> {
     let mut known: BTreeMap<Var, Ix> = forms.inner.clone();
     // Blocks on both sides are counted by their own numbers.
     for (v, d) in &s.loops {
@@ -79,7 +98,8 @@ fn solve_by(
             None => {
                 let renamed = Subst { vars: known.clone(), ..Subst::default() };
                 let same = |(w, e): &&(Var, Domain)| name(fun, v) == name(fun, *w) && renamed.domain(&domain) == *e;
-                (v, Ix::Var(t.loops.iter().find(same)?.0))
+                let (w, e) = t.loops.iter().find(same)?;
+                (v, counter(*w, e))
             }
         };
         known.insert(var, value);
@@ -123,6 +143,7 @@ fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var,
     for (v, e) in by {
         known.extend(turned(*v, e, &loops, forms));
     }
+    known.extend(single_blocks(t).into_iter().map(|v| (v, Ix::Lit(0))));
     // One unknown first, then the shortest sums: what is known makes the others shorter.
     for most in 1..=t.loops.len() {
         let mut again = true;
@@ -160,6 +181,24 @@ fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var,
         .collect()
 }
 
+/// Loops over blocks that are as long as all they are cut from: there is one block, whose number is 0.
+fn single_blocks(t: &Nest<'_>) -> Vec<Var> {
+    let (mut longest, mut out): (BTreeMap<Var, i64>, Vec<Var>) = (BTreeMap::new(), Vec::new());
+    for (v, d) in &t.loops {
+        let Domain::Blocks { lo, hi, size } = d else { continue };
+        let range = match (lo, hi) {
+            (Ix::Lit(lo), Ix::Lit(hi)) => Some(hi - lo),
+            (Ix::Lit(0), Ix::Block(g, BlockPart::Len)) => longest.get(g).copied(),
+            _ => None,
+        };
+        longest.insert(*v, range.map_or(*size, |n| n.min(*size)));
+        if range.is_some_and(|n| n <= *size) {
+            out.push(*v);
+        }
+    }
+    out
+}
+
 /// The last unknown of a remainder: from `v = (x + rest) % n` follows `x = (v - rest) % n`, if `x` runs from 0 to `n`.
 fn turned(v: Var, e: &Ix, loops: &BTreeMap<Var, &Domain>, forms: &Forms) -> Option<(Var, Ix)> {
     let Ix::Mod(a, n) = e else { return None };
@@ -173,38 +212,39 @@ fn turned(v: Var, e: &Ix, loops: &BTreeMap<Var, &Domain>, forms: &Forms) -> Opti
     Some((x, Ix::Mod(Box::new(difference(&Ix::Var(v), &rest)), *n)))
 }
 
-/// The parts of a number in a mixed radix.
+/// The parts of a number in a mixed radix. A part that is taken away counts from its end.
 fn digits(
-    number: Ix,
+    mut number: Ix,
     mut open: Vec<(Var, i64)>,
     loops: &BTreeMap<Var, &Domain>,
     known: &BTreeMap<Var, Ix>,
 ) -> Option<Vec<(Var, Ix)>> {
-    if let [(v, -1)] = open[..] {
-        return Some(vec![(v, multiple(-1, &number))]);
+    open.sort_by_key(|(_, n)| -n.abs());
+    if open.first()?.1 < 0 {
+        number = multiple(-1, &number);
+        open.iter_mut().for_each(|(_, n)| *n = -*n);
     }
     if let [(v, 1)] = open[..] {
         return Some(vec![(v, number)]);
     }
-    open.sort_by_key(|(_, n)| -n);
-    let mut lows = Vec::new();
-    let mut rest = number;
+    let (mut starts, mut rest) = (Vec::new(), number);
     for (v, n) in &open {
-        let low = match loops.get(v)? {
-            Domain::Range { lo, .. } => in_terms(lo, loops, known)?,
-            Domain::Blocks { .. } => Ix::Lit(0),
+        let start = match loops.get(v)? {
+            Domain::Range { lo, .. } if *n > 0 => in_terms(lo, loops, known)?,
+            Domain::Range { hi, .. } => difference(&in_terms(hi, loops, known)?, &Ix::Lit(1)),
+            Domain::Blocks { .. } if *n > 0 => Ix::Lit(0),
+            Domain::Blocks { .. } => return None,
         };
-        rest = difference(&rest, &multiple(*n, &low));
-        lows.push(low);
+        rest = difference(&rest, &multiple(*n, &start));
+        starts.push(start);
     }
     let mut out = Vec::new();
-    for ((v, n), low) in open.iter().zip(lows) {
-        let (digit, left) = match n {
+    for ((v, n), start) in open.iter().zip(starts) {
+        let (digit, left) = match n.abs() {
             1 => (rest.clone(), Ix::Lit(0)),
-            n if *n > 1 => (Ix::Div(Box::new(rest.clone()), *n), Ix::Mod(Box::new(rest.clone()), *n)),
-            _ => return None,
+            n => (Ix::Div(Box::new(rest.clone()), n), Ix::Mod(Box::new(rest.clone()), n)),
         };
-        out.push((*v, sum(&low, &digit)));
+        out.push((*v, if *n > 0 { sum(&start, &digit) } else { difference(&start, &digit) }));
         rest = left;
     }
     Some(out)

@@ -1,8 +1,6 @@
 //! What two programs are made of: nests, sums, and where they can be taken apart.
 
-use cachet_core::ir::{
-    Block, BlockPart, Buffer, Domain, Fold, Fun, Guard, Ix, Rel, Stmt, StmtKind, Var, Word,
-};
+use cachet_core::ir::{Block, BlockPart, Buffer, Domain, Fold, Fun, Guard, Ix, Rel, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 
 /// Loops directly inside one another and what the innermost runs.
@@ -205,15 +203,17 @@ pub fn started_loop(fun: &Fun, block: &[Stmt], buffer: Buffer) -> Option<Var> {
     })
 }
 
-/// The first nest that has a seam, by its outermost loop, and after how many of its inmost statements that is.
-pub fn seam(block: &[Stmt]) -> Option<(Var, usize)> {
+/// The first nest that has a seam, by its outermost loop, and after how many of its inmost statements that is; but those
+/// that are to stay whole.
+pub fn seam(block: &[Stmt], whole: &[(Var, usize)]) -> Option<(Var, usize)> {
     block.iter().find_map(|s| {
         if let StmtKind::If { then, els, .. } = &s.kind {
-            return seam(then).or_else(|| seam(els));
+            return seam(then, whole).or_else(|| seam(els, whole));
         }
         let nest = perfect(s);
         let (outermost, _) = nest.loops.first()?;
-        (1..nest.body.len()).find(|at| parts(nest.body, *at)).map(|at| (*outermost, at))
+        let open = |at: &usize| parts(nest.body, *at) && !whole.contains(&(*outermost, *at));
+        (1..nest.body.len()).find(open).map(|at| (*outermost, at))
     })
 }
 

@@ -1,6 +1,9 @@
 //! Two bodies side by side: which indices of one stand where which of the other do.
 
-use cachet_core::ir::{Access, BlockPart, Domain, Guard, Ix, Stmt, StmtKind, Var, Word};
+use super::Unfit;
+use super::maps::{Maps, counter, solve};
+use super::nests::perfect;
+use cachet_core::ir::{Access, BlockPart, Domain, Fun, Guard, Ix, Stmt, StmtKind, Var, Word};
 use cachet_core::linear::{difference, multiple, sum};
 use std::collections::BTreeMap;
 
@@ -27,6 +30,8 @@ pub struct Forms {
     blocks: BTreeMap<Var, (Ix, i64)>,
     /// The first body's own loops in terms of the last body's.
     pub inner: BTreeMap<Var, Ix>,
+    /// The maps between nests inside, inmost first.
+    pub maps: Vec<Maps>,
 }
 
 impl Forms {
@@ -97,35 +102,65 @@ impl Forms {
     }
 }
 
-/// The equations between two bodies of one form; `None` where they are not.
-pub fn walk(s: &[Stmt], t: &[Stmt], forms: &mut Forms) -> Option<Vec<Equation>> {
-    let mut walk = Walk { forms, out: Vec::new() };
+/// The equations between two bodies of one form.
+pub fn walk(fun: &Fun, s: &[Stmt], t: &[Stmt], forms: &mut Forms) -> Result<Vec<Equation>, Unfit> {
+    let mut walk = Walk { fun, forms, out: Vec::new() };
     walk.block(s, t)?;
-    Some(walk.out)
+    Ok(walk.out)
 }
 
 struct Walk<'a> {
+    fun: &'a Fun,
     forms: &'a mut Forms,
     out: Vec<Equation>,
 }
 
 impl Walk<'_> {
-    fn block(&mut self, s: &[Stmt], t: &[Stmt]) -> Option<()> {
-        (s.len() == t.len()).then_some(())?;
-        s.iter().zip(t).try_for_each(|(a, b)| self.stmt(a, b))
+    fn block(&mut self, s: &[Stmt], t: &[Stmt]) -> Result<(), Unfit> {
+        if s.len() != t.len() {
+            return Err(Unfit::Counts);
+        }
+        s.iter().zip(t).try_for_each(|(a, b)| match (&a.kind, &b.kind) {
+            (StmtKind::For { .. }, StmtKind::For { .. }) => self.nest(a, b),
+            (StmtKind::If { guard: g, then: p, els: u }, StmtKind::If { guard: h, then: q, els: v }) => {
+                self.guard(g, h).ok_or(Unfit::Statements)?;
+                self.block(p, q)?;
+                self.block(u, v)
+            }
+            _ => self.stmt(a, b).ok_or(Unfit::Statements),
+        })
+    }
+
+    /// Nests inside the two bodies: their own maps.
+    fn nest(&mut self, s: &Stmt, t: &Stmt) -> Result<(), Unfit> {
+        let (s, t) = (perfect(s), perfect(t));
+        self.forms.enter(&s.loops);
+        self.forms.enter(&t.loops);
+        let start = self.out.len();
+        self.block(s.body, t.body)?;
+        let found = solve(self.fun, &s, &t, self.forms, &self.out[start..]).or_else(|unfit| {
+            // Loops that no cell shows are those in their places.
+            let pairs = s.loops.iter().zip(&t.loops).map(|((v, _), (w, e))| (*v, counter(*w, e)));
+            if s.loops.len() == t.loops.len() { Ok(Maps { by: pairs.collect(), back: Vec::new() }) } else { Err(unfit) }
+        })?;
+        let bounds = s.loops.iter().zip(&t.loops).flat_map(|((_, d), (_, e))| {
+            let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = d;
+            let (Domain::Range { lo: lo_t, hi: hi_t } | Domain::Blocks { lo: lo_t, hi: hi_t, .. }) = e;
+            [(lo, lo_t), (hi, hi_t)]
+        });
+        let same = found.keeps(&s, &t);
+        if same {
+            self.out.extend(bounds.map(|(s, t)| Equation { s: s.clone(), t: t.clone() }));
+        }
+        self.forms.inner.extend(found.by.iter().cloned());
+        if !same {
+            self.forms.maps.push(found);
+        }
+        Ok(())
     }
 
     fn stmt(&mut self, s: &Stmt, t: &Stmt) -> Option<()> {
         match (&s.kind, &t.kind) {
-            (StmtKind::For { var: v, domain: d, body: p }, StmtKind::For { var: w, domain: e, body: q }) => {
-                self.bind(*v, d, *w, e)?;
-                self.block(p, q)
-            }
-            (StmtKind::If { guard: g, then: p, els: u }, StmtKind::If { guard: h, then: q, els: v }) => {
-                self.guard(g, h)?;
-                self.block(p, q)?;
-                self.block(u, v)
-            }
             (StmtKind::Let { word: a, .. }, StmtKind::Let { word: b, .. })
             | (StmtKind::Var { init: a, .. }, StmtKind::Var { init: b, .. }) => self.word(a, b),
             (StmtKind::Assign { at: x, word: a, .. }, StmtKind::Assign { at: y, word: b, .. }) => {
@@ -140,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A loop of the first body is the one of the last body in its place.
+    /// A sum of the first body is the one of the last body in its place.
     fn bind(&mut self, v: Var, d: &Domain, w: Var, e: &Domain) -> Option<()> {
         let value = match (d, e) {
             (Domain::Range { lo, hi }, Domain::Range { lo: lo_t, hi: hi_t }) => {

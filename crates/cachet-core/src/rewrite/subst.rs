@@ -2,8 +2,8 @@
 
 use super::live::Live;
 use crate::ir::{
-    Access, Block, BlockPart, Buffer, Call, Domain, Fold, Fun, Grid, Guard, Ix, Local, Reduce, Stmt, StmtKind, Var, View, Window,
-    Word,
+    Access, Block, BlockPart, Buffer, Call, Domain, Fold, Fun, Grid, Guard, Ix, Local, Reduce, Stmt, StmtKind, Var,
+    View, Window, Word,
 };
 use std::collections::BTreeMap;
 
@@ -44,9 +44,7 @@ impl Counted {
         match part {
             BlockPart::Lo => first,
             BlockPart::Idx => self.number.clone(),
-            BlockPart::Hi => {
-                Ix::Min(b(Ix::Add(b(first), b(Ix::Lit(self.size)))), b(self.hi.clone()))
-            }
+            BlockPart::Hi => Ix::Min(b(Ix::Add(b(first), b(Ix::Lit(self.size)))), b(self.hi.clone())),
             BlockPart::Len => Ix::Min(b(Ix::Lit(self.size)), b(Ix::Sub(b(self.hi.clone()), b(first)))),
         }
     }
