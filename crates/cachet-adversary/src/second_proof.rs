@@ -154,8 +154,9 @@ impl<'a> Making<'a> {
     }
 
     fn make(mut self, plan: Plan) -> Result<Fit, Unfit> {
-        for added in self.rewrite.after.requires[self.before.requires.len()..].to_vec() {
-            self.line(MoveKind::Given(PatGuard::Known(added)));
+        let added = self.rewrite.after.requires.clone();
+        for guard in added.into_iter().skip(self.before.requires.len()) {
+            self.line(MoveKind::Given(PatGuard::Known(guard)));
         }
         if plan.opened {
             self.open(Side::T)?;
@@ -201,11 +202,11 @@ impl<'a> Making<'a> {
         let mut done: Vec<Var> = Vec::new();
         loop {
             let moved = self.sides()?;
-            let Some(start) = nests::first_block(&moved.fun, &moved.t).filter(|f| !done.contains(&f.blocks)) else {
+            let Some(start) = nests::first_block(&moved.t).filter(|f| !done.contains(&f.blocks)) else {
                 return Ok(());
             };
             done.push(start.blocks);
-            let Some(k) = nests::started_loop(&moved.fun, &moved.s, start.buffer) else {
+            let Some(k) = nests::started_loop(&moved.s, start.buffer) else {
                 return Err(Unfit::Statements);
             };
             let of = loop_ref(&moved.fun, &moved.s, Side::S, k);

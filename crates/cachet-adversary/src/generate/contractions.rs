@@ -47,7 +47,7 @@ pub fn draw(random: &mut Random, name: &str) -> String {
         if windows { "w in 0 .. 3".to_string() } else { summed.iter().map(|s| s.0).collect::<Vec<_>>().join(", ") };
     let sum = format!("sum {sums}. {}", factors.join(" * "));
     let around = match random.below(if generic { 1 } else { 5 }) {
-        0 | 1 | 2 => sum,
+        0..3 => sum,
         3 => format!("max ({sum}) 0.5"),
         _ => format!("({sum}) * 0.5 + 1.0"),
     };

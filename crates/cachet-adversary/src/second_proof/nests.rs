@@ -129,11 +129,11 @@ pub struct FirstBlock {
 }
 
 /// The first loop over blocks that begins by storing its sum's start in its first iteration, and nothing in the others.
-pub fn first_block(fun: &Fun, block: &[Stmt]) -> Option<FirstBlock> {
+pub fn first_block(block: &[Stmt]) -> Option<FirstBlock> {
     block.iter().find_map(|s| match &s.kind {
-        StmtKind::For { var, domain, body } => starting(*var, domain, body).or_else(|| first_block(fun, body)),
-        StmtKind::If { then, els, .. } => first_block(fun, then).or_else(|| first_block(fun, els)),
-        StmtKind::Grid(g) => first_block(fun, &g.body),
+        StmtKind::For { var, domain, body } => starting(*var, domain, body).or_else(|| first_block(body)),
+        StmtKind::If { then, els, .. } => first_block(then).or_else(|| first_block(els)),
+        StmtKind::Grid(g) => first_block(&g.body),
         StmtKind::Let { .. }
         | StmtKind::Var { .. }
         | StmtKind::Assign { .. }
@@ -186,7 +186,7 @@ fn whole(rest: &[Stmt]) -> Option<i64> {
 }
 
 /// The loop that follows a store to a buffer: the steps of a sum that was opened.
-pub fn started_loop(fun: &Fun, block: &[Stmt], buffer: Buffer) -> Option<Var> {
+pub fn started_loop(block: &[Stmt], buffer: Buffer) -> Option<Var> {
     let here = block.windows(2).find_map(|pair| match (&pair[0].kind, &pair[1].kind) {
         (StmtKind::Store { to, .. }, StmtKind::For { var, domain: Domain::Range { .. }, .. })
             if to.buffer == buffer =>
@@ -197,7 +197,7 @@ pub fn started_loop(fun: &Fun, block: &[Stmt], buffer: Buffer) -> Option<Var> {
     });
     here.or_else(|| {
         block.iter().find_map(|s| match &s.kind {
-            StmtKind::For { body, .. } => started_loop(fun, body, buffer),
+            StmtKind::For { body, .. } => started_loop(body, buffer),
             _ => None,
         })
     })

@@ -2,7 +2,7 @@
 
 use super::Unfit;
 use super::maps::{Maps, counter, solve};
-use super::nests::perfect;
+use super::nests::{Nest, perfect};
 use cachet_core::ir::{Access, BlockPart, Domain, Fun, Guard, Ix, Stmt, StmtKind, Var, Word};
 use cachet_core::linear::{difference, multiple, sum};
 use std::collections::BTreeMap;
@@ -138,11 +138,11 @@ impl Walk<'_> {
         self.forms.enter(&t.loops);
         let start = self.out.len();
         self.block(s.body, t.body)?;
-        let found = solve(self.fun, &s, &t, self.forms, &self.out[start..]).or_else(|unfit| {
-            // Loops that no cell shows are those in their places.
-            let pairs = s.loops.iter().zip(&t.loops).map(|((v, _), (w, e))| (*v, counter(*w, e)));
-            if s.loops.len() == t.loops.len() { Ok(Maps { by: pairs.collect(), back: Vec::new() }) } else { Err(unfit) }
-        })?;
+        let in_place = self.in_place(&s, &t);
+        let found = match in_place {
+            Some(found) => found,
+            None => solve(self.fun, &s, &t, self.forms, &self.out[start..])?,
+        };
         let bounds = s.loops.iter().zip(&t.loops).flat_map(|((_, d), (_, e))| {
             let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = d;
             let (Domain::Range { lo: lo_t, hi: hi_t } | Domain::Blocks { lo: lo_t, hi: hi_t, .. }) = e;
@@ -157,6 +157,16 @@ impl Walk<'_> {
             self.forms.maps.push(found);
         }
         Ok(())
+    }
+
+    /// Loops of the same names in the same order: they are taken to be the same.
+    fn in_place(&self, s: &Nest<'_>, t: &Nest<'_>) -> Option<Maps> {
+        let name = |v: &Var| &self.fun.vars[v.index()].name;
+        let same = |(x, y): (&(Var, Domain), &(Var, Domain))| name(&x.0) == name(&y.0);
+        let pairs = || s.loops.iter().zip(&t.loops);
+        let by = pairs().map(|((v, _), (w, e))| (*v, counter(*w, e))).collect();
+        let found = Maps { by, back: Vec::new() };
+        (found.keeps(s, t) && pairs().all(same)).then_some(found)
     }
 
     fn stmt(&mut self, s: &Stmt, t: &Stmt) -> Option<()> {
