@@ -137,21 +137,25 @@ fn solve_one(e: &Equation, s: &Nest<'_>, forms: &Forms, known: &BTreeMap<Var, Ix
 
 /// The last nest's indices in terms of the first one's.
 fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var, Ix)>> {
-    let equations: Vec<_> = by.iter().filter_map(|(v, e)| Some((*v, forms.linear(e)?))).collect();
     let mut known: BTreeMap<Var, Ix> = BTreeMap::new();
     let loops: BTreeMap<Var, &Domain> = t.loops.iter().map(|(v, d)| (*v, d)).collect();
     for (v, e) in by {
         known.extend(turned(*v, e, &loops, forms));
     }
-    known.extend(single_blocks(t).into_iter().map(|v| (v, Ix::Lit(0))));
+    known.extend(single(t));
+    let mut equations = Vec::new();
+    for (v, e) in by {
+        let (value, e) = in_blocks(Ix::Var(*v), e, &loops, &mut known);
+        equations.extend(forms.linear(e).map(|form| (value, form)));
+    }
     // One unknown first, then the shortest sums: what is known makes the others shorter.
     for most in 1..=t.loops.len() {
         let mut again = true;
         while again {
             again = false;
-            for (v, form) in &equations {
+            for (value, form) in &equations {
                 let mut open: Vec<(Var, i64)> = Vec::new();
-                let mut rest = difference(&Ix::Var(*v), &Ix::Lit(form.constant));
+                let mut rest = difference(value, &Ix::Lit(form.constant));
                 for (x, n) in &form.terms {
                     match (loops.contains_key(x), known.get(x)) {
                         (true, None) => open.push((*x, *n)),
@@ -181,22 +185,71 @@ fn solve_back(t: &Nest<'_>, forms: &Forms, by: &[(Var, Ix)]) -> Option<Vec<(Var,
         .collect()
 }
 
-/// Loops over blocks that are as long as all they are cut from: there is one block, whose number is 0.
-fn single_blocks(t: &Nest<'_>) -> Vec<Var> {
-    let (mut longest, mut out): (BTreeMap<Var, i64>, Vec<Var>) = (BTreeMap::new(), Vec::new());
+/// Loops that have one iteration at most, with it.
+fn single(t: &Nest<'_>) -> Vec<(Var, Ix)> {
+    let (mut longest, mut out): (BTreeMap<Var, i64>, Vec<(Var, Ix)>) = (BTreeMap::new(), Vec::new());
     for (v, d) in &t.loops {
-        let Domain::Blocks { lo, hi, size } = d else { continue };
-        let range = match (lo, hi) {
-            (Ix::Lit(lo), Ix::Lit(hi)) => Some(hi - lo),
-            (Ix::Lit(0), Ix::Block(g, BlockPart::Len)) => longest.get(g).copied(),
-            _ => None,
-        };
-        longest.insert(*v, range.map_or(*size, |n| n.min(*size)));
-        if range.is_some_and(|n| n <= *size) {
-            out.push(*v);
+        let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = d;
+        let Ix::Lit(first) = lo else { continue };
+        let length = most(hi, &longest).map(|last| last - first);
+        match d {
+            Domain::Range { .. } if length.is_some_and(|n| n <= 1) => out.push((*v, lo.clone())),
+            Domain::Range { .. } => {}
+            Domain::Blocks { size, .. } => {
+                longest.insert(*v, length.map_or(*size, |n| n.min(*size)));
+                if length.is_some_and(|n| n <= *size) {
+                    out.push((*v, Ix::Lit(0)));
+                }
+            }
         }
     }
     out
+}
+
+/// What an index is at most, where that is plain.
+fn most(ix: &Ix, longest: &BTreeMap<Var, i64>) -> Option<i64> {
+    match ix {
+        Ix::Lit(n) => Some(*n),
+        Ix::Block(g, BlockPart::Len) => longest.get(g).copied(),
+        Ix::Div(a, n) => Some(most(a, longest)?.div_euclid(*n)),
+        Ix::Min(a, b) => match (most(a, longest), most(b, longest)) {
+            (Some(x), Some(y)) => Some(x.min(y)),
+            (x, y) => x.or(y),
+        },
+        Ix::Var(_)
+        | Ix::Add(..)
+        | Ix::Sub(..)
+        | Ix::Mul(..)
+        | Ix::Mod(..)
+        | Ix::Max(..)
+        | Ix::If(..)
+        | Ix::Block(..)
+        | Ix::InBlock(..) => None,
+    }
+}
+
+/// `value = g[e]` says which block `g` is, and what `e` is: it is inside, whatever it consists of.
+fn in_blocks<'a>(
+    mut value: Ix,
+    mut e: &'a Ix,
+    loops: &BTreeMap<Var, &Domain>,
+    known: &mut BTreeMap<Var, Ix>,
+) -> (Ix, &'a Ix) {
+    while let Ix::InBlock(g, inside) = e
+        && let Some(Domain::Blocks { lo, size, .. }) = loops.get(g)
+        && let Some(lo) = in_terms(lo, loops, known)
+    {
+        let place = difference(&value, &lo);
+        value = match known.get(g) {
+            Some(number) => difference(&place, &multiple(*size, number)),
+            None => {
+                known.insert(*g, Ix::Div(Box::new(place.clone()), *size));
+                Ix::Mod(Box::new(place), *size)
+            }
+        };
+        e = inside;
+    }
+    (value, e)
 }
 
 /// The last unknown of a remainder: from `v = (x + rest) % n` follows `x = (v - rest) % n`, if `x` runs from 0 to `n`.
