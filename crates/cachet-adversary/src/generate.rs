@@ -1,6 +1,7 @@
 //! What makes cases: each the same for the same numbers.
 
 pub mod branches;
+pub mod contractions;
 pub mod formulas;
 pub mod functions;
 pub mod hostile_texts;

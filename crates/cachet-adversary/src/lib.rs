@@ -24,6 +24,7 @@ pub mod population;
 pub mod populations;
 pub mod random;
 pub mod reach;
+pub mod second_proof;
 pub mod sides;
 pub mod table;
 pub mod threads;

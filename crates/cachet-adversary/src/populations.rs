@@ -14,6 +14,7 @@ mod proof_cache;
 mod random_conditions;
 mod regrouping;
 mod stable_proofs;
+mod whole_claims;
 
 use crate::population::Population;
 
@@ -24,6 +25,8 @@ pub fn all() -> &'static [Population] {
         drawn_steps::ON_NESTS,
         native_code::DRAWN,
         printed::PRINTED,
+        whole_claims::WRITTEN,
+        whole_claims::DRAWN,
         drawn_steps::ON_GRIDS,
         native_code::GUARDED,
         random_conditions::LARGE,

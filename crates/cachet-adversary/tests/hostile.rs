@@ -6,6 +6,8 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
+#[path = "hostile/blocks.rs"]
+mod blocks;
 #[path = "hostile/functions.rs"]
 mod functions;
 #[path = "hostile/proposals.rs"]

@@ -103,6 +103,32 @@ pub fn trace(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) 
     relate(program, before, rewrite, asked, Some(Vec::new())).ok().and_then(|r| r.trace).unwrap_or_default()
 }
 
+/// Two programs on the way to one another.
+pub struct Moved {
+    /// The ids of both.
+    pub fun: Fun,
+    /// `S` after the lines so far.
+    pub s: Block,
+    /// `T` after them.
+    pub t: Block,
+    /// What the lines need.
+    pub conditions: Vec<Condition>,
+}
+
+/// Both programs after the lines of a recipe that is still being made, for whoever makes it; nothing rests on it, and they
+/// are not compared.
+///
+/// # Errors
+/// The first line that does not fit; a `case` never does.
+pub fn moved(program: &Program, before: &Fun, rewrite: &Rewrite, asked: &Asked) -> Result<Moved, Box<Failure>> {
+    let (mut relation, mut s, mut t) = start(program, before, rewrite, asked, None)?;
+    for (n, line) in rewrite.recipe.iter().enumerate() {
+        let applied = relation.apply(&mut s, &mut t, &line.kind).and_then(|()| relation.bounded(&s, &t));
+        applied.map_err(|d| relation.misfit_in_line(n, line, d))?;
+    }
+    Ok(Moved { fun: relation.fun, s, t, conditions: relation.conditions })
+}
+
 fn relate<'a>(
     program: &'a Program,
     before: &Fun,
@@ -110,6 +136,30 @@ fn relate<'a>(
     asked: &'a Asked,
     trace: Option<Vec<TracedMove>>,
 ) -> Result<Relation<'a>, Box<Failure>> {
+    let (mut relation, s, t) = start(program, before, rewrite, asked, trace)?;
+    relation.note(|| Point::Start, &s, &t);
+    let advice = "without `relate` both programs have to agree line by line: its lines bring them there";
+    relation.lines(s, t, &rewrite.recipe).map_err(|mut f| {
+        if rewrite.recipe.is_empty() {
+            f.diagnostic = f.diagnostic.clone().help(advice);
+        }
+        f
+    })?;
+    if rewrite.recipe.is_empty() {
+        let counts = relation.conditions.iter_mut().filter(|c| c.kind == Kind::Count);
+        counts.for_each(|c| c.helps.push(advice.into()));
+    }
+    Ok(relation)
+}
+
+/// The relation before the first line of its recipe, and its two sides.
+fn start<'a>(
+    program: &'a Program,
+    before: &Fun,
+    rewrite: &Rewrite,
+    asked: &'a Asked,
+    trace: Option<Vec<TracedMove>>,
+) -> Result<(Relation<'a>, Block, Block), Box<Failure>> {
     let refuse = |why: &str| {
         let message = format!("relation {}: {why}", asked.name);
         Err(misfit(Kind::Words, Diagnostic::error(codes::RECIPE, asked.span, message)))
@@ -133,22 +183,10 @@ fn relate<'a>(
         return refuse("the step names a place that the program does not have");
     }
     let outside = Live::of_block(&elsewhere.body).buffers;
-    let mut relation =
+    let relation =
         Relation { program, asked, fun, context, conditions, needs, laws, try_at: None, trace, cases, outside };
     let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
-    relation.note(|| Point::Start, &s, &t);
-    let advice = "without `relate` both programs have to agree line by line: its lines bring them there";
-    relation.lines(s, t, &rewrite.recipe).map_err(|mut f| {
-        if rewrite.recipe.is_empty() {
-            f.diagnostic = f.diagnostic.clone().help(advice);
-        }
-        f
-    })?;
-    if rewrite.recipe.is_empty() {
-        let counts = relation.conditions.iter_mut().filter(|c| c.kind == Kind::Count);
-        counts.for_each(|c| c.helps.push(advice.into()));
-    }
-    Ok(relation)
+    Ok((relation, s, t))
 }
 
 impl Relation<'_> {

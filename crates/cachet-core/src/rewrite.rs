@@ -9,5 +9,5 @@ mod visit;
 pub use live::Live;
 pub use map::{map_block_words, map_stmt_words, map_word};
 pub use site::{Arm, Site, Turn};
-pub use subst::{Subst, refresh};
+pub use subst::{Counted, Subst, refresh};
 pub use visit::{Visit, callees, visit_block, visit_domain, visit_guard, visit_ix, visit_stmt, visit_word};

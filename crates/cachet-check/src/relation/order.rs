@@ -14,17 +14,21 @@
 //! `order` is the case where both maps are the identity, so that only the last one is left. The body counts as one: its
 //! statements stay together, and what it reads and writes is taken together.
 //!
+//! An iteration of a loop over blocks is its block's number `q`: what a map gives such a loop is a number, `0 <= q` and
+//! `lo + n*q < hi` say that there is such a block, and numbers come in the order in which the loop runs. Where the loop is
+//! `S`'s, its parts are written out in the body: `g.lo` is `lo + n*q`, `g[e]` is `lo + n*q + e`, and so on.
+//!
 //! Near misses: a loop moved outside the block that its range depends on; an anti-diagonal without its lower end; the
-//! blocks of a sum visited inside out.
+//! blocks of a sum visited inside out; a map that gives a block's first index for its number; blocks of another size.
 
 use super::Relation;
 use super::find::shown;
 use crate::condition::{Kind, same_tuple};
 use crate::context::{Context, Shown};
 use crate::formula::{Formula, Term};
-use cachet_core::ir::{Block, Domain, Ix, Stmt, StmtKind, Var, VarKind};
+use cachet_core::ir::{Block, Domain, Ix, Stmt, StmtKind, Var};
 use cachet_core::pattern::{LoopRef, MapVar, PatIx, Side};
-use cachet_core::rewrite::{Arm, Live, Subst, Turn, refresh};
+use cachet_core::rewrite::{Arm, Counted, Live, Subst, Turn, refresh};
 use cachet_source::Diagnostic;
 
 /// A loop of a nest.
@@ -149,9 +153,7 @@ impl Relation<'_> {
         let names: Vec<String> = new.iter().map(|(v, _)| format!("T.{}", self.names().var(*v))).collect();
         let what = format!("no iteration of the loops at {} reads what another writes", and(&names));
         self.all_apart(of_first, &of_second, &accesses, &accesses, &what);
-        let mut subst = Subst::default();
-        subst.vars.extend(from.iter().cloned());
-        let body = subst.block(&old.body);
+        let body = written_out(&old.loops, &from).block(&old.body);
         let body = refresh(&mut self.fun, &body);
         let made = super::reorder::rebuild(&new, body, &old.like);
         self.put(s, &old, made);
@@ -218,9 +220,6 @@ impl Relation<'_> {
             loops.push((*var, domain.clone()));
             body = inner;
         }
-        if loops.iter().any(|(v, _)| self.fun.vars[v.index()].kind != VarKind::Index) {
-            return refuse("have to run over plain ranges, not blocks");
-        }
         Ok(Nest { path, at, loops, body: body.to_vec(), like: root.clone() })
     }
 
@@ -252,6 +251,24 @@ impl Relation<'_> {
         }
         second.0.iter().filter_map(|(v, _)| second.1.iter().find(|(x, _)| x == v)).map(|(_, e)| at.ix(e)).collect()
     }
+}
+
+/// A body's indices by those of other loops. A range may depend on loops outside it, so it is written out as well.
+fn written_out(loops: &[Loop], map: &[(Var, Ix)]) -> Subst {
+    let mut subst = Subst::default();
+    for (v, domain) in loops {
+        let Some((_, e)) = map.iter().find(|(x, _)| x == v) else { continue };
+        match domain {
+            Domain::Range { .. } => drop(subst.vars.insert(*v, e.clone())),
+            Domain::Blocks { lo, hi, size } => {
+                let counted = Counted { lo: subst.ix(lo), hi: subst.ix(hi), size: *size, number: e.clone() };
+                subst.blocks.insert(*v, counted);
+                // An earlier map may have left the number itself.
+                subst.vars.insert(*v, e.clone());
+            }
+        }
+    }
+    subst
 }
 
 fn new_name(renamed: &Subst, var: Var) -> Var {

@@ -2,16 +2,16 @@
 
 use super::live::Live;
 use crate::ir::{
-    Access, Block, Buffer, Call, Domain, Fold, Fun, Grid, Guard, Ix, Local, Reduce, Stmt, StmtKind, Var, View, Window,
-    Word,
+    Access, Block, BlockPart, Buffer, Call, Domain, Fold, Fun, Grid, Guard, Ix, Local, Reduce, Stmt, StmtKind, Var,
+    View, Window, Word,
 };
 use std::collections::BTreeMap;
 
 /// What to put for variables, locals and buffers. Anything not named stays.
 ///
 /// A *binder* is renamed where its replacement is a plain variable or local, and otherwise kept; callers do not replace
-/// a variable by an index inside its own scope's binder. The variable of a loop over blocks can only be renamed, or, where
-/// it stands as `g[e]`, `g.lo`, .., be left alone.
+/// a variable by an index inside its own scope's binder. The variable of a loop over blocks can be renamed, be left alone
+/// where it stands as `g[e]`, `g.lo`, .., or be replaced by a [`Counted`] block.
 #[derive(Clone, Debug, Default)]
 pub struct Subst {
     /// Indices for variables.
@@ -20,6 +20,34 @@ pub struct Subst {
     pub locals: BTreeMap<Local, Word>,
     /// Buffers for buffers.
     pub buffers: BTreeMap<Buffer, Buffer>,
+    /// Blocks by their numbers, for variables of loops over blocks.
+    pub blocks: BTreeMap<Var, Counted>,
+}
+
+/// Block number `number` of `blocks (lo .. hi) size`. Its parts are plain arithmetic over these.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counted {
+    /// Where the blocks start.
+    pub lo: Ix,
+    /// Where they end.
+    pub hi: Ix,
+    /// How long each is, but perhaps the last.
+    pub size: i64,
+    /// Which, from 0.
+    pub number: Ix,
+}
+
+impl Counted {
+    fn part(&self, part: BlockPart) -> Ix {
+        let b = Box::new;
+        let first = Ix::Add(b(self.lo.clone()), b(Ix::Mul(self.size, b(self.number.clone()))));
+        match part {
+            BlockPart::Lo => first,
+            BlockPart::Idx => self.number.clone(),
+            BlockPart::Hi => Ix::Min(b(Ix::Add(b(first), b(Ix::Lit(self.size)))), b(self.hi.clone())),
+            BlockPart::Len => Ix::Min(b(Ix::Lit(self.size)), b(Ix::Sub(b(self.hi.clone()), b(first)))),
+        }
+    }
 }
 
 impl Subst {
@@ -65,8 +93,14 @@ impl Subst {
             Ix::Min(x, y) => Ix::Min(b(x), b(y)),
             Ix::Max(x, y) => Ix::Max(b(x), b(y)),
             Ix::If(g, x, y) => Ix::If(Box::new(self.guard(g)), b(x), b(y)),
-            Ix::Block(v, part) => Ix::Block(self.binder(*v), *part),
-            Ix::InBlock(v, x) => Ix::InBlock(self.binder(*v), b(x)),
+            Ix::Block(v, part) => match self.blocks.get(v) {
+                Some(block) => block.part(*part),
+                None => Ix::Block(self.binder(*v), *part),
+            },
+            Ix::InBlock(v, x) => match self.blocks.get(v) {
+                Some(block) => Ix::Add(Box::new(block.part(BlockPart::Lo)), b(x)),
+                None => Ix::InBlock(self.binder(*v), b(x)),
+            },
         }
     }
 
