@@ -12,7 +12,10 @@
 pub mod generate;
 pub mod judge;
 pub mod memory;
+pub mod minimise;
 pub mod population;
 pub mod populations;
 pub mod random;
+pub mod runs;
+pub mod scheduled;
 pub mod table;

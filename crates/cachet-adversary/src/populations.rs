@@ -1,12 +1,14 @@
 //! The populations, by promise.
 
 mod drawn_steps;
+mod equations;
+mod schedules;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, drawn_steps::ON_GRIDS]
+    &[drawn_steps::ON_NESTS, schedules::SCHEDULES, equations::EQUATIONS, drawn_steps::ON_GRIDS]
 }
 
 /// Those of a promise, or of a name.

@@ -46,4 +46,4 @@ macro_rules! promises {
     };
 }
 
-promises!(p2, p6);
+promises!(p2, p4, p5, p6);

@@ -1,0 +1,313 @@
+//! A contraction and a schedule for it: drawn, written as a file, checked, run beside each other, made smaller.
+
+use crate::generate::contractions::{self, Contraction};
+use crate::generate::schedules::{self, Draw, Schedule, Shape, blocks};
+use crate::memory;
+use crate::population::Report;
+use crate::random::Random;
+use crate::runs::{self, Ready, Stopped};
+use cachet::native::{Problem, compile};
+use cachet::pipeline::Outcome;
+use cachet_core::instance::derive;
+use cachet_core::ir::{Binding, Fun, FunId, ImplId, Program};
+use cachet_core::script::{Module, StepCall, StepForm};
+use cachet_oracle::hostile::KINDS;
+use cachet_runtime::{Kernel, Llvm};
+
+/// A contraction, a schedule, and what they are run at.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The users' own steps, of which the schedule takes some.
+    pub own: Vec<String>,
+    /// What is scheduled.
+    pub contraction: Contraction,
+    /// The schedule.
+    pub schedule: Schedule,
+    /// What a type parameter is bound to when it is run.
+    pub at: Option<&'static str>,
+    /// Sizes and contents are drawn from this.
+    pub seed: u64,
+}
+
+/// How much of a case is run.
+#[derive(Clone, Copy)]
+pub struct Effort<'a> {
+    /// Choices of sizes.
+    pub choices: usize,
+    /// Orders in which a grid's iterations are interpreted.
+    pub shuffles: usize,
+    /// For machine code.
+    pub llvm: Option<&'a Llvm>,
+}
+
+/// No choice of sizes makes more cells than this of all of its dimensions.
+const MOST_CELLS: i64 = 4_000;
+
+/// What is called so in every case.
+const CONTRACTION: &str = "k";
+const SCHEDULE: &str = "s";
+
+impl Case {
+    /// A valid one, of so many steps if so many apply; `None` where none does.
+    pub fn drawn(random: &mut Random, steps: usize) -> Option<Case> {
+        let own = schedules::own_steps();
+        let contraction = contractions::draw(random, CONTRACTION);
+        let at = match contraction.algebra.instances {
+            [] => None,
+            all => Some(random.pick(all)),
+        };
+        let bound = at.filter(|_| random.once_in(2));
+        let schedule = Schedule {
+            name: SCHEDULE.into(),
+            of: CONTRACTION.into(),
+            bound,
+            steps: vec![],
+            shape: Shape::Plain,
+        };
+        let mut case = Case { own, contraction, schedule, at, seed: random.next() };
+        let module = understood(&schedules::file(&case.own, &case.contraction, &[], at.unwrap_or_default()))?;
+        let (_, id) = module.contractions.first()?;
+        let start = match bound {
+            Some(b) => derive(&module.program, *id, SCHEDULE, &[implementation(&module.program, b)?]),
+            None => module.program.funs[id.index()].clone(),
+        };
+        let mut draw =
+            Draw { random, program: &module.program, steps: &module.steps, contraction: &case.contraction, bound };
+        let (taken, _) = draw.steps(&start, steps);
+        let last = taken.len();
+        case.schedule.shape = match random.below(6) {
+            0 if last > 1 => Shape::Continued(1 + random.below(last - 1), random.once_in(2)),
+            1 if last > 1 => {
+                let from = random.below(last - 1);
+                Shape::Function(from, from + 1 + random.below(last - from))
+            }
+            _ => Shape::Plain,
+        };
+        case.schedule.steps = taken;
+        (last > 0).then_some(case)
+    }
+
+    /// As a file.
+    pub fn text(&self) -> String {
+        let schedule = self.schedule.text();
+        let named = |name: &str| schedule.lines().any(|l| l.split_whitespace().next() == Some(name));
+        let needed = |own: &&String| own.split_whitespace().nth(2).is_some_and(named);
+        let own: Vec<String> = self.own.iter().filter(needed).cloned().collect();
+        schedules::file(&own, &self.contraction, std::slice::from_ref(&self.schedule), self.at.unwrap_or_default())
+    }
+
+    /// What is told of it where it fails.
+    pub fn told(&self) -> String {
+        let at = self.at.map_or(String::new(), |at| format!("// at S = {at}\n"));
+        format!("{at}{}", self.text())
+    }
+
+    /// The same with one part less, each way.
+    pub fn smaller(&self) -> Vec<Case> {
+        let schedules = self.schedule.smaller().into_iter().map(|schedule| Case { schedule, ..self.clone() });
+        let contractions = self.contraction.smaller().into_iter();
+        schedules.chain(contractions.map(|contraction| Case { contraction, ..self.clone() })).collect()
+    }
+
+    /// What its type parameter is bound to in a run of a function.
+    fn types(&self, program: &Program, fun: &Fun) -> Vec<Binding> {
+        let at = self.at.filter(|_| !fun.type_params.is_empty());
+        at.and_then(|at| implementation(program, at)).into_iter().collect()
+    }
+
+    /// The program after its steps, made by the schedule engine alone: nothing is proved. `None` where a step does not
+    /// apply, or the text is not understood.
+    pub fn unproved(&self) -> Option<(Module, FunId, FunId)> {
+        let mut module = understood(&self.text())?;
+        let nest = module.contractions.first().map(|(_, id)| *id)?;
+        let mut splits = Default::default();
+        let mut last = None;
+        for script in module.scripts.clone() {
+            let fun = derive(&module.program, script.of, &script.name, &script.types);
+            let mut fun = if script.types.is_empty() { module.program.funs[script.of.index()].clone() } else { fun };
+            for call in &script.steps {
+                fun = cachet_schedule::apply(&module.program, &fun, call, &module.steps, &mut splits).ok()?.after;
+            }
+            module.program.funs[script.fun.index()] = fun;
+            last = Some(script.fun);
+        }
+        Some((module, nest, last?))
+    }
+}
+
+/// A text's typed items, where it has no mistake.
+fn understood(text: &str) -> Option<Module> {
+    let mut sources = cachet_source::Sources::new();
+    let (module, diagnostics) = cachet_frontend::load(memory::ROOT, &memory::Memory::text(text), &mut sources);
+    if diagnostics.iter().any(|d| d.refuses()) { None } else { module }
+}
+
+fn implementation(program: &Program, name: &str) -> Option<Binding> {
+    let at = program.impls.iter().position(|i| i.name == name)?;
+    Some(Binding::Impl(ImplId(at as u32)))
+}
+
+/// What was seen of two functions that ran side by side.
+pub struct Seen {
+    /// The first difference.
+    pub difference: Option<String>,
+    /// Choices of sizes at which both ran.
+    pub runs: u64,
+    /// Choices of sizes that the schedule is not for.
+    pub not_for: u64,
+    /// Why there was no machine code for it.
+    pub no_code: Option<String>,
+}
+
+impl Case {
+    /// Runs a nest and what stands in its place, in a program.
+    pub fn compare(&self, program: &Program, nest: FunId, fun: FunId, kernels: &[Kernel], effort: Effort<'_>) -> Seen {
+        let mut seen = Seen { difference: None, runs: 0, not_for: 0, no_code: None };
+        if let Err(what) = self.compare_into(program, nest, fun, kernels, effort, &mut seen) {
+            seen.difference = Some(what);
+        }
+        seen
+    }
+
+    fn compare_into(
+        &self,
+        program: &Program,
+        nest: FunId,
+        fun: FunId,
+        kernels: &[Kernel],
+        effort: Effort<'_>,
+        seen: &mut Seen,
+    ) -> Result<(), String> {
+        let ready = |id: FunId| runs::ready(program, id, &self.types(program, &program.funs[id.index()]));
+        let (before, after) = (ready(nest)?, ready(fun)?);
+        let mut random = Random(self.seed);
+        for sizes in self.sizes(&before, effort.choices, &mut random) {
+            let start = runs::start(&before.fun, &sizes, random.pick(&KINDS), random.next());
+            let want = match before.interpreted(&sizes, &start, None) {
+                Ok(words) => words,
+                Err(Stopped::NotFor) => continue,
+                Err(Stopped::Trapped(what)) => return Err(format!("the contraction at {sizes:?}: {what}")),
+            };
+            let here = |got: Result<runs::Words, Stopped>, how: &str| match got {
+                Ok(got) => match before.difference(&want, &got) {
+                    Some(what) => Err(format!("{what} at {sizes:?}, {how}")),
+                    None => Ok(true),
+                },
+                Err(Stopped::NotFor) => Ok(false),
+                Err(Stopped::Trapped(what)) => Err(format!("{what} at {sizes:?}, {how}")),
+            };
+            let mut runs_here = true;
+            for n in 0..effort.shuffles {
+                let shuffle = (n > 0).then(|| random.next());
+                runs_here &= here(after.interpreted(&sizes, &start, shuffle), "interpreted")?;
+            }
+            if !runs_here {
+                seen.not_for += 1;
+                continue;
+            }
+            for (of, kernel) in [&before, &after].into_iter().zip(kernels) {
+                here(of.native(kernel, &sizes, &start).map_err(Stopped::Trapped), "compiled")?;
+            }
+            seen.runs += 1;
+        }
+        Ok(())
+    }
+
+    /// Choices of sizes around the ends of its blocks.
+    fn sizes(&self, before: &Ready, most: usize, random: &mut Random) -> Vec<Vec<i64>> {
+        let mut from = vec![0, 1, 2];
+        from.extend(blocks(&self.schedule.steps).into_iter().flat_map(|b| [b - 1, b, b + 1, 2 * b + 1]));
+        from.retain(|n| *n >= 0);
+        from.sort_unstable();
+        from.dedup();
+        let dims = before.fun.sizes.len();
+        let mut all = runs::choices(&from, dims, 4 * most, random);
+        all.retain(|s| s.iter().map(|n| (*n).max(1)).product::<i64>() <= MOST_CELLS);
+        while all.len() > most {
+            all.swap_remove(random.below(all.len()));
+        }
+        all
+    }
+
+    /// Checks it and, if it is accepted, runs it beside its contraction.
+    pub fn judged(&self, effort: Effort<'_>) -> (Verdict, Option<Seen>) {
+        let outcome = memory::checked(&self.text());
+        let verdict = self.verdict(&outcome);
+        let Verdict::Accepted(nest, fun) = verdict else { return (verdict, None) };
+        let program = outcome.checked.program();
+        let (native, no_code) = match effort.llvm {
+            None => (None, None),
+            Some(llvm) => {
+                let types = |id: FunId| (id, self.types(program, &program.funs[id.index()]));
+                match compile(&outcome, &[types(nest), types(fun)], llvm) {
+                    Ok(native) => (Some(native), None),
+                    Err(problem) => (None, Some(told(problem))),
+                }
+            }
+        };
+        let kernels = native.as_ref().and_then(|n| n.kernels().ok()).unwrap_or_default();
+        let mut seen = self.compare(program, nest, fun, &kernels, effort);
+        seen.no_code = no_code;
+        (verdict, Some(seen))
+    }
+
+    fn verdict(&self, outcome: &Outcome) -> Verdict {
+        let accepts = |id: FunId| outcome.checked.accepts(id);
+        let nest = outcome.module.contractions.first().map(|(_, id)| *id);
+        let Some(nest) = nest.filter(|id| accepts(*id)) else { return Verdict::NoContraction(refusal(outcome)) };
+        match outcome.find(SCHEDULE).filter(|id| accepts(*id)) {
+            Some(fun) => Verdict::Accepted(nest, fun),
+            None => Verdict::Refused(refusal(outcome)),
+        }
+    }
+}
+
+/// What the whole pipeline says of a case.
+pub enum Verdict {
+    /// The contraction itself is refused.
+    NoContraction([String; 2]),
+    /// The schedule is refused, with a code and a message.
+    Refused([String; 2]),
+    /// Both are accepted.
+    Accepted(FunId, FunId),
+}
+
+fn refusal(outcome: &Outcome) -> [String; 2] {
+    let d = outcome.diagnostics.iter().find(|d| d.refuses());
+    d.map_or_else(|| ["?".into(), String::new()], |d| [d.code.0.to_string(), d.message.clone()])
+}
+
+fn told(problem: Problem) -> String {
+    match problem {
+        Problem::Refused(d) => d.message,
+        Problem::Tool(e) => e.to_string(),
+        Problem::User(text) => text,
+    }
+}
+
+/// Counts what a schedule has in it.
+pub fn count(case: &Case, report: &mut Report) {
+    for s in &case.schedule.steps {
+        report.count(&format!("step {}", s.word()));
+        if let StepForm::Split(all) = &s.form {
+            let mut note = |is: bool, what: &str| if is { report.count(what) };
+            note(all.iter().any(|i| i.levels.len() > 1), "split in levels");
+            note(all.iter().any(|i| !i.ragged), "split exact");
+            note(all.len() > 1, "split of several");
+        }
+    }
+    match case.schedule.shape {
+        Shape::Plain => {}
+        Shape::Continued(..) => report.count("schedule of a schedule"),
+        Shape::Function(..) => report.count("schedule function"),
+    }
+    if case.schedule.bound.is_some() {
+        report.count("bound at an implementation");
+    }
+    report.count(case.contraction.algebra.name);
+}
+
+/// Whether a schedule makes a grid.
+pub fn has_grid(steps: &[StepCall]) -> bool {
+    steps.iter().any(|s| matches!(s.word(), "parallel" | "at_once" | "grid over"))
+}
