@@ -2,7 +2,9 @@
 //!
 //! The schedule engine runs each step as it is drawn, so that most of them apply; nothing asks the checker. What keeps a
 //! schedule valid is known of the loops: those over an index of the result may stand in any order, be cut, turned round or
-//! run at once; those of a sum keep their order among themselves, unless a law of the bits permits otherwise.
+//! run at once; those of a sum keep their order among themselves, unless a law of the bits permits otherwise. Not drawn is
+//! what is valid and known to be refused: blocks as large as what they cut, loops turned round inside a block, and grids
+//! whose iterations write every so many cells.
 
 pub mod loops;
 
@@ -415,14 +417,16 @@ impl Draw<'_> {
             16..18 => {
                 let own = if self.random.once_in(3) { "at_once" } else { "parallel" };
                 (!nest.in_grid && !nest.has_grid).then_some(())?;
-                call(own, vec![some(self.random)?.arg()])
+                let of = some(self.random)?;
+                has_windows(&of).then_some(())?;
+                call(own, vec![of.arg()])
             }
             18 | 19 => {
                 (!nest.in_grid && !nest.has_grid).then_some(())?;
                 let mut axes: Vec<Loop> = Vec::new();
                 for l in &free {
                     let apart = axes.iter().all(|a| !l.needs.contains(&a.var) && !a.needs.contains(&l.var));
-                    if apart && !self.random.once_in(3) {
+                    if apart && has_windows(l) && !self.random.once_in(3) {
                         axes.push((*l).clone());
                     }
                 }
@@ -435,7 +439,7 @@ impl Draw<'_> {
             20 | 21 => self.reduce(&nest),
             22 => {
                 let of = some(self.random)?;
-                (!of.blocks).then_some(())?;
+                (!of.blocks && of.needs.is_empty()).then_some(())?;
                 call("reversed", vec![of.arg()])
             }
             23 => {
@@ -445,22 +449,21 @@ impl Draw<'_> {
             }
             24 => {
                 let of = self.random.pick(&nest.loops.first().map(|_| nest.loops.clone())?);
-                (!of.blocks).then_some(())?;
-                let size = StepArg::Number(2 + self.random.below(3) as i64, Span::default());
+                let size = StepArg::Number(self.size(&of)?, Span::default());
                 call("cut", vec![of.arg(), size, fresh("g")])
             }
             _ => {
                 let at = self.random.below(free.len().checked_sub(1).filter(|n| *n > 0)?);
                 let (a, b) = (free[at], free[at + 1]);
-                (!a.blocks && !b.blocks && !b.needs.contains(&a.var)).then_some(())?;
-                let own = if a.whole && b.whole { self.random.pick(&["diagonal", "skewed"]) } else { "skewed" };
+                (a.whole && b.whole).then_some(())?;
+                let own = self.random.pick(&["diagonal", "skewed"]);
                 call(own, vec![tuple(vec![a.arg(), b.arg()])])
             }
         }
     }
 
     fn split(&mut self, nest: &Nest, n: usize) -> Option<StepCall> {
-        let mut of: Vec<Loop> = nest.loops.iter().chain(&nest.sums).filter(|l| !l.blocks).cloned().collect();
+        let mut of: Vec<Loop> = nest.loops.iter().chain(&nest.sums).cloned().collect();
         let count = 1 + usize::from(self.random.once_in(4));
         let mut indices = Vec::new();
         for part in 0..count {
@@ -469,11 +472,13 @@ impl Draw<'_> {
             }
             let l = of.swap_remove(self.random.below(of.len()));
             let exact = l.whole && self.random.once_in(3);
-            let small = 2 + self.random.below(3) as i64;
+            let Some(small) = self.size(&l) else { continue };
             let mut sizes = vec![small];
             for _ in 0..[0, 0, 0, 1, 1, 2][self.random.below(6)] {
                 let outer = if exact { 2 * sizes[0] } else { sizes[0] + 1 + self.random.below(4) as i64 };
-                sizes.insert(0, outer);
+                if l.most.is_none_or(|most| outer < most) {
+                    sizes.insert(0, outer);
+                }
             }
             let name = |at: usize| Some(format!("{}{n}", ["g", "h", "u"][at] .repeat(part + 1)));
             let levels = sizes.iter().enumerate();
@@ -481,6 +486,12 @@ impl Draw<'_> {
             indices.push(SplitIndex { of: l.arg(), levels: levels.collect(), ragged: !exact, span: Span::default() });
         }
         (!indices.is_empty()).then(|| step("split", StepForm::Split(indices)))
+    }
+
+    /// A size of blocks for a loop, smaller than the loop; `None` where none makes sense.
+    fn size(&mut self, of: &Loop) -> Option<i64> {
+        let most = of.most.map_or(4, |most| 4.min(most - 1));
+        (of.plain && !of.blocks && most >= 2).then(|| self.random.between(2, most))
     }
 
     fn order(&mut self, nest: &Nest, summed: &BTreeSet<String>) -> Option<StepCall> {
@@ -527,6 +538,11 @@ impl Draw<'_> {
         };
         Some(step("reduce", StepForm::Reduce { of: of.arg(), op: op.into(), at: Span::default() }))
     }
+}
+
+/// Whether iterations of a loop write boxes of cells: those of a strip's inner loop write every so many.
+fn has_windows(of: &Loop) -> bool {
+    !of.name.starts_with('r') && of.name != "w" && of.name != "d"
 }
 
 /// Names that a step gives to parts of a sum's loop.

@@ -120,6 +120,7 @@ fn try_one(case: &Case, effort: Effort<'_>, report: &mut Report) -> Result<(), S
             }
             None => false,
         };
+        if differs && std::env::var("SHOW").is_ok() { println!("WRONG"); }
         report.count(if differs { "refused, and wrong" } else { "refused, not seen to differ" });
         return Ok(());
     }

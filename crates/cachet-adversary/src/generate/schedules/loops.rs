@@ -1,6 +1,6 @@
 //! The loops and sums of a program, nest by nest, as a step may name them.
 
-use cachet_core::ir::{Buffer, Domain, Fun, Ix, Stmt, StmtKind, Var, Word};
+use cachet_core::ir::{BlockPart, Buffer, Domain, Fun, Ix, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 use cachet_core::script::StepArg;
 use cachet_source::Span;
@@ -20,6 +20,10 @@ pub struct Loop {
     pub needs: Vec<Var>,
     /// Whether its range is `0 .. N` for a size.
     pub whole: bool,
+    /// Whether it counts from 0 to a size, a literal, or the length of a block.
+    pub plain: bool,
+    /// Its length, or the most that it can be, where that is a literal.
+    pub most: Option<i64>,
 }
 
 /// Loops directly inside one another, and the sums of the store that they may end in.
@@ -54,13 +58,13 @@ pub fn nests(fun: &Fun) -> Vec<Nest> {
 }
 
 /// Every loop and sum in program order: what `i#2` counts.
-struct All(Vec<Var>);
+struct All(Vec<(Var, Domain)>);
 
 impl Visit for All {
     fn stmt(&mut self, s: &Stmt) {
         match &s.kind {
-            StmtKind::For { var, .. } => self.0.push(*var),
-            StmtKind::Grid(g) => self.0.extend(g.axes.iter().map(|(v, _)| *v)),
+            StmtKind::For { var, domain, .. } => self.0.push((*var, domain.clone())),
+            StmtKind::Grid(g) => self.0.extend(g.axes.iter().cloned()),
             StmtKind::If { .. }
             | StmtKind::Let { .. }
             | StmtKind::Var { .. }
@@ -76,26 +80,45 @@ impl Visit for All {
 
     fn word(&mut self, w: &Word) {
         if let Word::Fold(f) = w {
-            self.0.push(f.var);
+            self.0.push((f.var, f.domain.clone()));
         }
         visit_word(self, w);
     }
 }
 
-fn one(fun: &Fun, all: &[Var], var: Var, domain: &Domain) -> Loop {
+fn one(fun: &Fun, all: &[(Var, Domain)], var: Var, domain: &Domain) -> Loop {
     let name = &fun.vars[var.index()].name;
-    let same: Vec<Var> = all.iter().copied().filter(|v| fun.vars[v.index()].name == *name).collect();
-    let nth = (same.len() > 1).then(|| same.iter().position(|v| *v == var).map_or(0, |n| n as u32 + 1));
+    let mut same = all.iter().map(|(v, _)| *v).filter(|v| fun.vars[v.index()].name == *name);
+    let nth = (same.clone().count() > 1).then(|| same.position(|v| v == var).map_or(0, |n| n as u32 + 1));
     let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = domain;
     let mut live = Live::of_ix(lo);
     live.vars.extend(Live::of_ix(hi).vars);
     let needs = live.vars.into_iter().filter(|v| !fun.sizes.contains(v)).collect();
-    let whole = *lo == Ix::Lit(0) && matches!(hi, Ix::Var(v) if fun.sizes.contains(v));
-    Loop { var, name: name.clone(), nth, blocks: matches!(domain, Domain::Blocks { .. }), needs, whole }
+    let from_0 = *lo == Ix::Lit(0);
+    let whole = from_0 && matches!(hi, Ix::Var(v) if fun.sizes.contains(v));
+    let most = match hi {
+        Ix::Lit(n) => Some(*n),
+        Ix::Block(v, BlockPart::Len) => all.iter().find(|(x, _)| x == v).and_then(|(_, d)| match d {
+            Domain::Blocks { size, .. } => Some(*size),
+            Domain::Range { .. } => None,
+        }),
+        _ => None,
+    };
+    let lengths = whole || most.is_some() || matches!(hi, Ix::Div(n, _) if matches!(**n, Ix::Var(_)));
+    Loop {
+        var,
+        name: name.clone(),
+        nth,
+        blocks: matches!(domain, Domain::Blocks { .. }),
+        needs,
+        whole,
+        plain: from_0 && lengths,
+        most,
+    }
 }
 
 /// Takes up the nests of a block that stands inside some loops of the same nest.
-fn block(fun: &Fun, all: &[Var], stmts: &[Stmt], outer: &[Loop], in_grid: bool, found: &mut Vec<Nest>) {
+fn block(fun: &Fun, all: &[(Var, Domain)], stmts: &[Stmt], outer: &[Loop], in_grid: bool, found: &mut Vec<Nest>) {
     let alone = stmts.len() == 1;
     if !alone && !outer.is_empty() {
         let has_grid = has_grid(stmts);
@@ -156,7 +179,7 @@ fn has_grid(stmts: &[Stmt]) -> bool {
 }
 
 /// The sums of a word.
-struct Sums<'a>(&'a Fun, &'a [Var], Vec<Loop>);
+struct Sums<'a>(&'a Fun, &'a [(Var, Domain)], Vec<Loop>);
 
 impl Visit for Sums<'_> {
     fn word(&mut self, w: &Word) {
