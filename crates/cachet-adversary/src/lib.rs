@@ -13,6 +13,7 @@ pub mod generate;
 pub mod judge;
 pub mod memory;
 pub mod minimise;
+pub mod mutate;
 pub mod population;
 pub mod populations;
 pub mod random;

@@ -2,13 +2,14 @@
 
 mod drawn_steps;
 mod equations;
+mod mutated_schedules;
 mod schedules;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, schedules::SCHEDULES, equations::EQUATIONS, drawn_steps::ON_GRIDS]
+    &[drawn_steps::ON_NESTS, mutated_schedules::MUTATED, schedules::SCHEDULES, equations::EQUATIONS, drawn_steps::ON_GRIDS]
 }
 
 /// Those of a promise, or of a name.

@@ -8,9 +8,12 @@ use crate::random::Random;
 use crate::runs::{self, Ready, Stopped};
 use cachet::native::{Problem, compile};
 use cachet::pipeline::Outcome;
+use cachet_check::checked::Checker;
+use cachet_check::relation::Asked;
 use cachet_core::instance::derive;
 use cachet_core::ir::{Binding, Fun, FunId, ImplId, Program};
-use cachet_core::script::{Module, StepCall, StepForm};
+use cachet_core::script::{Module, Script, StepCall, StepForm};
+use cachet_core::validate::validate_fun;
 use cachet_oracle::hostile::KINDS;
 use cachet_runtime::{Kernel, Llvm};
 
@@ -96,6 +99,11 @@ impl Case {
         schedules::file(&own, &self.contraction, std::slice::from_ref(&self.schedule), self.at.unwrap_or_default())
     }
 
+    /// Whether it takes a step whose text is not the one that is drawn.
+    pub fn changed_steps(&self) -> bool {
+        self.own != schedules::own_steps()
+    }
+
     /// What is told of it where it fails.
     pub fn told(&self) -> String {
         let at = self.at.map_or(String::new(), |at| format!("// at S = {at}\n"));
@@ -115,23 +123,85 @@ impl Case {
         at.and_then(|at| implementation(program, at)).into_iter().collect()
     }
 
-    /// The program after its steps, made by the schedule engine alone: nothing is proved. `None` where a step does not
-    /// apply, or the text is not understood.
-    pub fn unproved(&self) -> Option<(Module, FunId, FunId)> {
+    /// Whether the text is understood, and the schedule engine makes all of its steps.
+    pub fn applies(&self) -> bool {
+        self.made().is_some()
+    }
+
+    /// The last schedule's function as the schedule engine makes it, and the items around it.
+    pub fn made(&self) -> Option<(Module, Fun)> {
         let mut module = understood(&self.text())?;
-        let nest = module.contractions.first().map(|(_, id)| *id)?;
         let mut splits = Default::default();
         let mut last = None;
         for script in module.scripts.clone() {
-            let fun = derive(&module.program, script.of, &script.name, &script.types);
-            let mut fun = if script.types.is_empty() { module.program.funs[script.of.index()].clone() } else { fun };
+            let mut fun = derive(&module.program, script.of, &script.name, &script.types);
             for call in &script.steps {
                 fun = cachet_schedule::apply(&module.program, &fun, call, &module.steps, &mut splits).ok()?.after;
+            }
+            module.program.funs[script.fun.index()] = fun.clone();
+            last = Some(fun);
+        }
+        Some((module, last?))
+    }
+
+    /// The program after its steps, and what the checker says of each of them until it refuses one; the rest is made by
+    /// the schedule engine alone. `None` where a step does not apply, or the text is not understood.
+    pub fn stepwise(&self) -> Option<Stepwise> {
+        let mut module = understood(&self.text())?;
+        let nest = module.contractions.first().map(|(_, id)| *id)?;
+        let mut checker = Checker::new(module.program.clone());
+        let mut refused = checker.accept_function(nest).err().map(|f| f[0].diagnostic.code.0.to_string());
+        let regroups = |s: &Script| s.steps.iter().any(|c| matches!(c.form, StepForm::Reduce { .. }));
+        if module.scripts.iter().any(regroups) {
+            let laws = module.own_impls.iter().find_map(|i| checker.accept_laws(*i).err());
+            refused = refused.or(laws.map(|d| d[0].code.0.to_string()));
+        }
+        let mut splits = Default::default();
+        let mut last = None;
+        for script in module.scripts.clone() {
+            if refused.is_none() && !checker.start(script.fun, script.of, &script.types) {
+                refused = Some("start".into());
+            }
+            let mut fun = derive(&module.program, script.of, &script.name, &script.types);
+            for call in &script.steps {
+                let mut made = cachet_schedule::apply(&module.program, &fun, call, &module.steps, &mut splits).ok()?;
+                if refused.is_none() {
+                    let (name, callers) = (call.name.clone(), call.callers.clone());
+                    let asked = Asked { name, step: call.word().into(), span: call.span, callers };
+                    match checker.accept_step(script.fun, &made, &asked) {
+                        Ok(report) => made.after.requires = report.requires,
+                        Err(f) => refused = Some(f.diagnostic.code.0.to_string()),
+                    }
+                }
+                fun = made.after;
             }
             module.program.funs[script.fun.index()] = fun;
             last = Some(script.fun);
         }
-        Some((module, nest, last?))
+        Some(Stepwise { module, nest, fun: last?, refused })
+    }
+}
+
+/// A case whose steps all apply.
+pub struct Stepwise {
+    /// The typed items, schedules' functions as their steps leave them.
+    pub module: Module,
+    /// The contraction's nest.
+    pub nest: FunId,
+    /// The schedule.
+    pub fun: FunId,
+    /// The code of the first refusal, if the checker refuses it.
+    pub refused: Option<String>,
+}
+
+impl Stepwise {
+    /// Whether the schedule's program is none, or leaves other bits than the nest.
+    pub fn differs(&self, case: &Case, effort: Effort<'_>) -> Option<String> {
+        let program = &self.module.program;
+        if let Err(e) = validate_fun(program, &program.funs[self.fun.index()]) {
+            return Some(format!("not a program: {e:?}"));
+        }
+        case.compare(program, self.nest, self.fun, &[], effort).difference
     }
 }
 

@@ -540,9 +540,10 @@ impl Draw<'_> {
     }
 }
 
-/// Whether iterations of a loop write boxes of cells: those of a strip's inner loop write every so many.
+/// Whether iterations of a loop write boxes of cells: those of inner parts of a loop that was cut write every so many.
 fn has_windows(of: &Loop) -> bool {
-    !of.name.starts_with('r') && of.name != "w" && of.name != "d"
+    let name = of.name.trim_start_matches(['z', 'f']);
+    !name.starts_with(['r', 'h', 'u', 'w', 'd'])
 }
 
 /// Names that a step gives to parts of a sum's loop.

@@ -114,12 +114,7 @@ fn try_one(case: &Case, effort: Effort<'_>, report: &mut Report) -> Result<(), S
     if let Some([code, message]) = refused {
         report.count(&format!("refused: {code}"));
         if std::env::var("SHOW").is_ok() { println!("SHOW {code} {message}\n{}", case.text()); }
-        let differs = match case.unproved() {
-            Some((module, nest, fun)) => {
-                case.compare(&module.program, nest, fun, &[], Effort { llvm: None, ..effort }).difference.is_some()
-            }
-            None => false,
-        };
+        let differs = case.stepwise().and_then(|s| s.differs(case, Effort { llvm: None, ..effort })).is_some();
         if differs && std::env::var("SHOW").is_ok() { println!("WRONG"); }
         report.count(if differs { "refused, and wrong" } else { "refused, not seen to differ" });
         return Ok(());

@@ -1,0 +1,3 @@
+//! What breaks a case: each change the same for the same numbers.
+
+pub mod schedules;
