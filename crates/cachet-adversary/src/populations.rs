@@ -2,6 +2,7 @@
 
 mod drawn_steps;
 mod equations;
+mod grids;
 mod mutated_schedules;
 mod schedules;
 
@@ -9,7 +10,14 @@ use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, mutated_schedules::MUTATED, schedules::SCHEDULES, equations::EQUATIONS, drawn_steps::ON_GRIDS]
+    &[
+        drawn_steps::ON_NESTS,
+        mutated_schedules::MUTATED,
+        schedules::SCHEDULES,
+        equations::EQUATIONS,
+        drawn_steps::ON_GRIDS,
+        grids::SCHEDULED,
+    ]
 }
 
 /// Those of a promise, or of a name.

@@ -60,13 +60,8 @@ impl Case {
             all => Some(random.pick(all)),
         };
         let bound = at.filter(|_| random.once_in(2));
-        let schedule = Schedule {
-            name: SCHEDULE.into(),
-            of: CONTRACTION.into(),
-            bound,
-            steps: vec![],
-            shape: Shape::Plain,
-        };
+        let schedule =
+            Schedule { name: SCHEDULE.into(), of: CONTRACTION.into(), bound, steps: vec![], shape: Shape::Plain };
         let mut case = Case { own, contraction, schedule, at, seed: random.next() };
         let module = understood(&schedules::file(&case.own, &case.contraction, &[], at.unwrap_or_default()))?;
         let (_, id) = module.contractions.first()?;
@@ -296,6 +291,8 @@ impl Case {
         while all.len() > most {
             all.swap_remove(random.below(all.len()));
         }
+        // The first difference is the one at the smallest sizes.
+        all.sort_by_key(|s| s.iter().sum::<i64>());
         all
     }
 
@@ -360,7 +357,11 @@ pub fn count(case: &Case, report: &mut Report) {
     for s in &case.schedule.steps {
         report.count(&format!("step {}", s.word()));
         if let StepForm::Split(all) = &s.form {
-            let mut note = |is: bool, what: &str| if is { report.count(what) };
+            let mut note = |is: bool, what: &str| {
+                if is {
+                    report.count(what)
+                }
+            };
             note(all.iter().any(|i| i.levels.len() > 1), "split in levels");
             note(all.iter().any(|i| !i.ragged), "split exact");
             note(all.len() > 1, "split of several");

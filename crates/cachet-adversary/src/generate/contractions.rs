@@ -104,7 +104,12 @@ impl Contraction {
             true => " =\n".to_string(),
             false => format!("\nrequires {}\n=\n", self.requires.join(", ")),
         };
-        format!("contraction {}{generic}{}\n    -> {}{requires}{lines}\n", self.name, reads.concat(), outputs.join(", "))
+        format!(
+            "contraction {}{generic}{}\n    -> {}{requires}{lines}\n",
+            self.name,
+            reads.concat(),
+            outputs.join(", ")
+        )
     }
 
     /// The names of its outputs.
@@ -259,7 +264,7 @@ pub fn draw_of(random: &mut Random, name: &str, algebra: &'static Algebra) -> Co
         requires: vec![],
         constructs: BTreeSet::new(),
     };
-    let mut draw = Draw { random, made, free: vec![], known: vec![] };
+    let mut draw = Draw { random, made, free: vec![], known: vec![], straight: false };
     draw.contraction();
     draw.made
 }
@@ -270,6 +275,8 @@ struct Draw<'r> {
     free: Vec<Index>,
     /// Intermediates that may be read.
     known: Vec<(String, Vec<Index>)>,
+    /// Whether places are indices alone: an intermediate's indices have their ranges from there.
+    straight: bool,
 }
 
 fn index(name: &str, size: &str) -> Index {
@@ -326,10 +333,12 @@ impl Draw<'_> {
             self.free = vec![kept[0].clone()];
         }
         let target = format!("t{output}");
+        self.straight = true;
         let sum = match summed {
             true => self.sum(&["q"]),
             false => self.plain(&self.free.clone()),
         };
+        self.straight = false;
         let join = self.made.algebra.between;
         let indices = self.free.clone();
         self.made.equations.push(Equation {
@@ -418,7 +427,9 @@ impl Draw<'_> {
         let free = self.free.clone();
         let mut term = self.term(&free, &summed);
         for (i, range) in &mut binders {
-            let alone = term.factors.iter().any(|f| has_alone(f, &i.name));
+            // An intermediate's place gives an index no range.
+            let mut reads = term.factors.iter().filter(|f| !mentions(f, "t0"));
+            let alone = reads.any(|f| has_alone(f, &i.name));
             let size = &i.size;
             *range = match self.random.below(12) {
                 0 => format!(" in 1 .. {size}"),
@@ -520,7 +531,7 @@ impl Draw<'_> {
             // A size has to be the whole extent of some axis, so that a call can find it.
             let known = self.free.contains(i) || self.made.inputs.iter().any(|a| a.extents.contains(size));
             let drawn = self.random.below(20);
-            let (access, extent, what) = match if known || drawn == 1 { drawn } else { 4 } {
+            let (access, extent, what) = match if !self.straight && (known || drawn == 1) { drawn } else { 4 } {
                 0 => (format!("{name} + 1"), format!("{size} + 1"), "shifted"),
                 1 => (format!("{size} - 1 - {name}"), size.clone(), "turned round"),
                 2 => (format!("2 * {name}"), format!("2 * {size}"), "every other"),

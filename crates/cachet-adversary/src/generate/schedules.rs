@@ -480,7 +480,7 @@ impl Draw<'_> {
                     sizes.insert(0, outer);
                 }
             }
-            let name = |at: usize| Some(format!("{}{n}", ["g", "h", "u"][at] .repeat(part + 1)));
+            let name = |at: usize| Some(format!("{}{n}", ["g", "h", "u"][at].repeat(part + 1)));
             let levels = sizes.iter().enumerate();
             let levels = levels.map(|(at, size)| SplitLevel { size: *size, name: name(at), span: Span::default() });
             indices.push(SplitIndex { of: l.arg(), levels: levels.collect(), ragged: !exact, span: Span::default() });
