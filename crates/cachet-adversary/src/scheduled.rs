@@ -3,6 +3,7 @@
 use crate::generate::contractions::{self, Contraction};
 use crate::generate::schedules::{self, Draw, Schedule, Shape, blocks};
 use crate::memory;
+use crate::mutate::programs;
 use crate::population::Report;
 use crate::random::Random;
 use crate::runs::{self, Ready, Stopped};
@@ -12,10 +13,11 @@ use cachet_check::checked::Checker;
 use cachet_check::relation::Asked;
 use cachet_core::instance::derive;
 use cachet_core::ir::{Binding, Fun, FunId, ImplId, Program};
-use cachet_core::script::{Module, Script, StepCall, StepForm};
+use cachet_core::script::{Module, Rewrite, Script, StepCall, StepForm};
 use cachet_core::validate::validate_fun;
 use cachet_oracle::hostile::KINDS;
 use cachet_runtime::{Kernel, Llvm};
+use cachet_schedule::Splits;
 
 /// A contraction, a schedule, and what they are run at.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct Case {
     pub at: Option<&'static str>,
     /// Sizes and contents are drawn from this.
     pub seed: u64,
+    /// A change of what a step makes: which step, and which of the changes that there are.
+    pub broken: Option<(usize, usize)>,
 }
 
 /// How much of a case is run.
@@ -62,7 +66,7 @@ impl Case {
         let bound = at.filter(|_| random.once_in(2));
         let schedule =
             Schedule { name: SCHEDULE.into(), of: CONTRACTION.into(), bound, steps: vec![], shape: Shape::Plain };
-        let mut case = Case { own, contraction, schedule, at, seed: random.next() };
+        let mut case = Case { own, contraction, schedule, at, seed: random.next(), broken: None };
         let module = understood(&schedules::file(&case.own, &case.contraction, &[], at.unwrap_or_default()))?;
         let (_, id) = module.contractions.first()?;
         let start = match bound {
@@ -102,14 +106,29 @@ impl Case {
     /// What is told of it where it fails.
     pub fn told(&self) -> String {
         let at = self.at.map_or(String::new(), |at| format!("// at S = {at}\n"));
-        format!("{at}{}", self.text())
+        let broken = self.broken.and_then(|_| self.stepwise()).and_then(|s| s.broken);
+        let broken = broken.map_or(String::new(), |what| format!("// {what}\n"));
+        format!("{at}{broken}{}", self.text())
     }
 
     /// The same with one part less, each way.
     pub fn smaller(&self) -> Vec<Case> {
-        let schedules = self.schedule.smaller().into_iter().map(|schedule| Case { schedule, ..self.clone() });
+        let mut out = Vec::new();
+        if let Some((at, which)) = self.broken {
+            out.push(Case { broken: None, ..self.clone() });
+            // With a step less before it, the change is after another one.
+            for n in 0..at {
+                let mut less = self.clone();
+                less.schedule.shape = Shape::Plain;
+                less.schedule.steps.remove(n);
+                less.broken = Some((at - 1, which));
+                out.push(less);
+            }
+        }
+        out.extend(self.schedule.smaller().into_iter().map(|schedule| Case { schedule, ..self.clone() }));
         let contractions = self.contraction.smaller().into_iter();
-        schedules.chain(contractions.map(|contraction| Case { contraction, ..self.clone() })).collect()
+        out.extend(contractions.map(|contraction| Case { contraction, ..self.clone() }));
+        out
     }
 
     /// What its type parameter is bound to in a run of a function.
@@ -128,15 +147,37 @@ impl Case {
         let mut module = understood(&self.text())?;
         let mut splits = Default::default();
         let mut last = None;
+        let mut steps = 0..;
         for script in module.scripts.clone() {
             let mut fun = derive(&module.program, script.of, &script.name, &script.types);
-            for call in &script.steps {
-                fun = cachet_schedule::apply(&module.program, &fun, call, &module.steps, &mut splits).ok()?.after;
+            for (call, n) in script.steps.iter().zip(&mut steps) {
+                fun = self.proposed(n, &module, &fun, call, &mut splits)?.0.after;
             }
             module.program.funs[script.fun.index()] = fun.clone();
             last = Some(fun);
         }
         Some((module, last?))
+    }
+
+    /// What a step proposes, and what is changed in it; `None` where it does not apply.
+    fn proposed(
+        &self,
+        n: usize,
+        module: &Module,
+        fun: &Fun,
+        call: &StepCall,
+        splits: &mut Splits,
+    ) -> Option<(Rewrite, Option<String>)> {
+        let made = cachet_schedule::apply(&module.program, fun, call, &module.steps, splits).ok()?;
+        let Some((_, which)) = self.broken.filter(|(at, _)| *at == n) else { return Some((made, None)) };
+        let mut grown = made.after.clone();
+        let site = made.to.stmts(&made.after)?.to_vec();
+        let mut changes = programs::of(&mut grown, &site);
+        let count = changes.len();
+        let (what, block) = (count > 0).then(|| changes.swap_remove(which % count))?;
+        let mut after = Fun { vars: grown.vars, locals: grown.locals, ..made.after.clone() };
+        let to = made.to.replace(&mut after, block)?;
+        Some((Rewrite { after, to, ..made }, Some(what)))
     }
 
     /// The program after its steps, and what the checker says of each of them until it refuses one; the rest is made by
@@ -152,14 +193,16 @@ impl Case {
             refused = refused.or(laws.map(|d| d[0].code.0.to_string()));
         }
         let mut splits = Default::default();
-        let mut last = None;
+        let (mut last, mut broken) = (None, None);
+        let mut steps = 0..;
         for script in module.scripts.clone() {
             if refused.is_none() && !checker.start(script.fun, script.of, &script.types) {
                 refused = Some("start".into());
             }
             let mut fun = derive(&module.program, script.of, &script.name, &script.types);
-            for call in &script.steps {
-                let mut made = cachet_schedule::apply(&module.program, &fun, call, &module.steps, &mut splits).ok()?;
+            for (call, n) in script.steps.iter().zip(&mut steps) {
+                let (mut made, change) = self.proposed(n, &module, &fun, call, &mut splits)?;
+                broken = broken.or(change.map(|what| format!("after `{call}`: {what}")));
                 if refused.is_none() {
                     let (name, callers) = (call.name.clone(), call.callers.clone());
                     let asked = Asked { name, step: call.word().into(), span: call.span, callers };
@@ -173,7 +216,7 @@ impl Case {
             module.program.funs[script.fun.index()] = fun;
             last = Some(script.fun);
         }
-        Some(Stepwise { module, nest, fun: last?, refused })
+        Some(Stepwise { module, nest, fun: last?, refused, broken })
     }
 }
 
@@ -187,6 +230,8 @@ pub struct Stepwise {
     pub fun: FunId,
     /// The code of the first refusal, if the checker refuses it.
     pub refused: Option<String>,
+    /// What was changed in what a step makes.
+    pub broken: Option<String>,
 }
 
 impl Stepwise {

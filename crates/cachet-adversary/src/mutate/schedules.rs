@@ -88,8 +88,14 @@ const CHANGES: &[(&str, &str)] = &[
 
 /// One change, and what it is; `None` where the one drawn cannot be made here.
 pub fn change(case: &Case, random: &mut Random) -> Option<(Case, String)> {
-    match random.below(10) {
+    match random.below(12) {
         0..3 => argument(case, random),
+        10 | 11 => {
+            // Which of the changes that there are is known when the step has run.
+            let at = random.below(case.schedule.steps.len());
+            let broken = Some((at, random.below(1 << 16)));
+            Some((Case { broken, ..case.clone() }, "what a step makes".into()))
+        }
         3 => order_of_steps(case, random),
         4..7 => another_step(case, random),
         _ => text_of_step(case, random),

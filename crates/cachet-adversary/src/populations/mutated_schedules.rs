@@ -1,6 +1,6 @@
 //! Valid schedules with one to three changes: is any of them accepted that leaves other bits?
 //!
-//! What is changed is an argument, a step, or the text of a step of the user's own. Accepted ones run beside their
+//! What is changed is an argument, a step, the text of a step of the user's own, or the program that a step makes. Accepted ones run beside their
 //! contraction; refused ones run as the schedule engine makes them, unproved, so that the counts say how many refusals were
 //! needed.
 
@@ -58,6 +58,8 @@ fn run(share: Share) -> Report {
     report.at_least_percent("accepted and right", report.counted("accepted and right"), 10, cases);
     let texts = report.counted("refused and wrong, by a step's text");
     report.at_least_percent("wrong steps refused", texts, 5, cases);
+    let made = report.counted("refused and wrong, by what a step makes");
+    report.at_least_percent("wrong programs between steps refused", made, 5, cases);
     report
 }
 
@@ -97,6 +99,9 @@ fn try_one(case: &Case, report: &mut Report) -> Result<(), String> {
             report.count(if differs.is_some() { "refused and wrong" } else { "refused, not seen to differ" });
             if differs.is_some() && case.changed_steps() {
                 report.count("refused and wrong, by a step's text");
+            }
+            if differs.is_some() && case.broken.is_some() {
+                report.count("refused and wrong, by what a step makes");
             }
         }
     }
