@@ -427,3 +427,35 @@ pub fn count(case: &Case, report: &mut Report) {
 pub fn has_grid(steps: &[StepCall]) -> bool {
     steps.iter().any(|s| matches!(s.word(), "parallel" | "at_once" | "grid over"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::minimise::minimise;
+
+    const EFFORT: Effort<'static> = Effort { choices: 8, shuffles: 1, llvm: None };
+
+    /// As if a checker accepted everything: what differs is seen, and little is left of it.
+    #[test]
+    fn a_wrong_schedule_becomes_small() {
+        let wrong = |case: &Case| case.stepwise().is_some_and(|s| s.differs(case, EFFORT).is_some());
+        let mut found = 0;
+        for n in 0..60 {
+            let mut random = Random::case(3, n);
+            let Some(mut case) = Case::drawn(&mut random, 5) else { continue };
+            assert!(!wrong(&case), "{}", case.told());
+            case.broken = Some((random.below(case.schedule.steps.len()), random.below(1 << 16)));
+            if case.schedule.steps.len() < 4 || !wrong(&case) {
+                continue;
+            }
+            let least = minimise(case, Case::smaller, wrong);
+            assert!(wrong(&least) && least.schedule.steps.len() <= 2, "{}", least.told());
+            assert!(least.told().contains("// after `"), "{}", least.told());
+            found += 1;
+            if found == 2 {
+                return;
+            }
+        }
+        panic!("only {found} wrong ones in 60");
+    }
+}

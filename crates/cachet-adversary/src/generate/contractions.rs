@@ -67,6 +67,8 @@ pub struct Sum {
     pub guard: Option<String>,
     /// What is joined in a term.
     pub factors: Vec<String>,
+    /// Sums inside a term, joined with its factors.
+    pub inner: Vec<Sum>,
     /// What joins them.
     pub join: Join,
     /// What stands around a term.
@@ -117,10 +119,15 @@ impl Contraction {
         self.equations.iter().filter(|e| e.output.is_some()).map(|e| e.target.as_str()).collect()
     }
 
-    /// How many sums there are in an output's equations, by their indices.
+    /// The indices of its sums.
     pub fn summed(&self) -> BTreeSet<&str> {
+        self.sums().into_iter().flat_map(|s| s.binders.iter().map(|(i, _)| i.name.as_str())).collect()
+    }
+
+    /// All sums and plain terms, those inside others too.
+    pub fn sums(&self) -> Vec<&Sum> {
         let sums = self.equations.iter().flat_map(|e| &e.sums);
-        sums.flat_map(|s| s.binders.iter().map(|(i, _)| i.name.as_str())).collect()
+        sums.flat_map(|s| std::iter::once(s).chain(&s.inner)).collect()
     }
 
     /// The same with one part less, each way.
@@ -165,6 +172,9 @@ impl Equation {
         let names: Vec<&str> = self.indices.iter().map(|i| i.name.as_str()).collect();
         let sums: Vec<String> = self.sums.iter().map(|s| s.text(self.sums.len() + self.around.len() > 1)).collect();
         let mut value = self.join.of(&sums);
+        if sums.len() > 1 && !self.around.is_empty() {
+            value = format!("({value})");
+        }
         for [before, after] in &self.around {
             value = format!("{before}{value}{after}");
         }
@@ -203,7 +213,8 @@ impl Equation {
 impl Sum {
     fn text(&self, inside: bool) -> String {
         let [before, after] = &self.around;
-        let term = format!("{before}{}{after}", self.join.of(&self.factors));
+        let parts: Vec<String> = self.factors.iter().cloned().chain(self.inner.iter().map(|s| s.text(true))).collect();
+        let term = format!("{before}{}{after}", self.join.of(&parts));
         if self.head.is_empty() {
             return if inside { format!("({term})") } else { term };
         }
@@ -216,6 +227,9 @@ impl Sum {
         let mut out = Vec::new();
         if self.guard.is_some() {
             out.push(Sum { guard: None, ..self.clone() });
+        }
+        if !self.inner.is_empty() {
+            out.push(Sum { inner: vec![], ..self.clone() });
         }
         for n in 0..self.factors.len() {
             if self.factors.len() > 1 {
@@ -448,6 +462,11 @@ impl Draw<'_> {
             self.made.requires.dedup();
         }
         let guard = self.random.once_in(5).then(|| self.guard(&summed));
+        if names == ["k"] && !algebra.record && self.random.once_in(10) {
+            self.note("a sum in a sum");
+            let inner = self.sum(&["q"]);
+            term.inner.push(inner);
+        }
         Sum { head: head.into(), binders, guard, ..term }
     }
 
@@ -494,6 +513,7 @@ impl Draw<'_> {
             binders: vec![],
             guard: None,
             factors,
+            inner: vec![],
             join,
             around: algebra.around.map(String::from),
         }

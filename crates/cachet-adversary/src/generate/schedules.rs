@@ -530,8 +530,8 @@ impl Draw<'_> {
             Some(bound) => exact(bound)?,
             None => {
                 // All sums of the contraction are joined by something exact: which one this is need not be known.
-                let sums = self.contraction.equations.iter().flat_map(|e| &e.sums);
-                let mut heads = sums.map(|s| s.head.as_str()).filter(|h| !h.is_empty());
+                let sums = self.contraction.sums();
+                let mut heads = sums.iter().map(|s| s.head.as_str()).filter(|h| !h.is_empty());
                 heads.clone().all(|h| exact(h).is_some()).then_some(())?;
                 exact(heads.next()?)?
             }

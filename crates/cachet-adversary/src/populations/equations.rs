@@ -73,6 +73,7 @@ fn run(share: Share) -> Report {
 const CONSTRUCTS: &[&str] = &[
     "a guard",
     "a range",
+    "a sum in a sum",
     "a sum over two",
     "a term beside the sum",
     "a window",
