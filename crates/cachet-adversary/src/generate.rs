@@ -8,5 +8,7 @@ pub mod hostile_texts;
 pub mod lies;
 pub mod nests;
 pub mod places;
+pub mod products;
 pub mod regroupings;
+pub mod schedules;
 pub mod steps;

@@ -24,6 +24,8 @@ pub mod population;
 pub mod populations;
 pub mod random;
 pub mod reach;
+pub mod runs;
+pub mod scheduled;
 pub mod second_proof;
 pub mod sides;
 pub mod table;

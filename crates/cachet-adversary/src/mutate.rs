@@ -9,6 +9,7 @@ pub mod programs;
 pub mod proposals;
 pub mod recipes;
 pub mod restated;
+pub mod schedules;
 pub mod steps;
 pub mod texts;
 

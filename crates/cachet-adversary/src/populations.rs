@@ -4,15 +4,19 @@ mod certificates;
 mod claims;
 mod contexts;
 mod drawn_steps;
+mod equations;
 mod garbage;
+mod grids;
 mod hostile_programs;
 mod kinds_of_condition;
+mod mutated_schedules;
 mod mutated_steps;
 mod native_code;
 mod printed;
 mod proof_cache;
 mod random_conditions;
 mod regrouping;
+mod schedules;
 mod stable_proofs;
 mod whole_claims;
 
@@ -23,11 +27,15 @@ pub fn all() -> &'static [Population] {
     &[
         mutated_steps::STEPS,
         drawn_steps::ON_NESTS,
+        mutated_schedules::MUTATED,
         native_code::DRAWN,
         printed::PRINTED,
+        schedules::SCHEDULES,
         whole_claims::WRITTEN,
         whole_claims::DRAWN,
+        equations::EQUATIONS,
         drawn_steps::ON_GRIDS,
+        grids::SCHEDULED,
         native_code::GUARDED,
         random_conditions::LARGE,
         contexts::OF_FILES,

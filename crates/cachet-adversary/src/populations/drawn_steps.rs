@@ -39,6 +39,9 @@ const OFFERED: usize = 24;
 /// Accepted ones, after which it is left alone.
 const TAKEN: usize = 5;
 
+/// How often each accepted grid is run beside its loop.
+const ORDERS: usize = 3;
+
 /// Loops that a program has, with another start or end: refused on purpose.
 const NEVER_ACCEPTED: [&str; 1] = ["shorter"];
 
@@ -83,6 +86,14 @@ fn on_grids(share: Share) -> Report {
         match (Checker::new(alone.clone()).accept_function(FunId(0)), difference) {
             (Ok(_), None) => {
                 report.count("grids accepted");
+                // Each run has its iterations in another order.
+                for _ in 1..ORDERS {
+                    let (difference, runs) = judge::differs(&program, FunId(0), before, after, &mut random);
+                    report.add("runs", runs);
+                    if let Some(what) = difference {
+                        report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
+                    }
+                }
                 if n % 3 == 0 {
                     try_steps(&module, grid, &mut random, &mut report);
                 }

@@ -3,7 +3,7 @@
 //! What the chain of steps has accepted is proposed once more as one relation. A proposal that fits and is refused means
 //! that the chain or the proposal is wrong, or that the checker cannot show at once what it shows in pieces.
 
-use crate::generate::{contractions, nests, steps};
+use crate::generate::{nests, products, steps};
 use crate::memory;
 use crate::mutate::programs;
 use crate::population::{Population, Report, Share};
@@ -226,7 +226,7 @@ fn of_draws(share: Share) -> Report {
     let mut report = Report::default();
     let draw = |n: usize| {
         let (mut random, name) = (Random::case(share.seed, n), format!("drawn{n}"));
-        if n % 3 == 2 { nests::draw(&mut random, &name) } else { contractions::draw(&mut random, &name) }
+        if n % 3 == 2 { nests::draw(&mut random, &name) } else { products::draw(&mut random, &name) }
     };
     let texts: Vec<String> = (0..share.count).map(draw).collect();
     let head = "import \"cachet:monoid\"\n";

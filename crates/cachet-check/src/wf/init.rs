@@ -358,7 +358,7 @@ fn solve<'i>(
             continue;
         }
         if let Some((linear, target)) = equations.iter().find(|(l, _)| l.left(&out).count() > 1) {
-            mixed_radix(linear, target, &loops, &mut out);
+            mixed_radix(linear, target, &loops, &unknown, cx, &mut out);
         }
         if out.len() == found {
             from_starts(&loops, &unknown, cx, &mut out);
@@ -386,18 +386,39 @@ fn quotient(rest: Term, c: i128) -> Term {
 }
 
 /// The loops of an equation as the digits of a number, the largest factor first; of equal factors the outer loop has the
-/// number and the inner one nothing, as with blocks of one.
-fn mixed_radix(linear: &Linear, target: &Term, loops: &[(Var, Domain)], out: &mut BTreeMap<Var, Term>) {
+/// number and the inner one nothing, as with blocks of one. A loop whose factor has another sign than the largest one, as
+/// in a walk from the end of a strip, is a digit by what is left to its end.
+fn mixed_radix(
+    linear: &Linear,
+    target: &Term,
+    loops: &[(Var, Domain)],
+    unknown: &BTreeMap<Var, Domain>,
+    cx: &Context,
+    out: &mut BTreeMap<Var, Term>,
+) {
     let mut digits: Vec<(Var, i128)> = linear.left(out).collect();
-    if digits.iter().any(|(_, c)| *c < 0) {
-        return;
-    }
     let depth = |v: &Var| loops.iter().position(|(x, _)| x == v);
-    digits.sort_by_key(|(v, c)| (std::cmp::Reverse(*c), depth(v)));
+    digits.sort_by_key(|(v, c)| (std::cmp::Reverse(c.unsigned_abs()), depth(v)));
     let mut rest = linear.rest(target, out);
+    if digits.first().is_some_and(|(_, c)| *c < 0) {
+        digits.iter_mut().for_each(|(_, c)| *c = -*c);
+        rest = rest.times(-1);
+    }
+    let mut ends: BTreeMap<Var, Term> = BTreeMap::new();
+    for (v, c) in digits.iter_mut().filter(|(_, c)| *c < 0) {
+        let Some(Domain::Range { hi, .. }) = unknown.get(v) else { return };
+        if Live::of_ix(hi).vars.iter().any(|x| unknown.contains_key(x)) {
+            return;
+        }
+        let last = cx.ix(hi).sub(Term::Lit(1));
+        rest = rest.sub(last.clone().times(*c));
+        ends.insert(*v, last);
+        *c = -*c;
+    }
     let last = digits.len();
     for (n, (v, c)) in digits.into_iter().enumerate() {
-        out.insert(v, quotient(rest.clone(), c));
+        let digit = quotient(rest.clone(), c);
+        out.insert(v, ends.remove(&v).map_or(digit.clone(), |end| end.sub(digit)));
         if n + 1 < last {
             rest = if c == 1 { Term::Lit(0) } else { rest.rem(c) };
         }
