@@ -19,6 +19,8 @@ pub struct Module {
     pub contractions: Vec<(Contraction, FunId)>,
     /// The steps written in the language, the library's and the user's, in the order in which a name is looked up.
     pub steps: Vec<StepDef>,
+    /// Constants that were chosen, in the order of the files.
+    pub chosen: Vec<Chosen>,
     /// What the files assert of constants and sizes, imported files first.
     pub proofs: Vec<Proof>,
     /// Schedules, each after the one it continues.
@@ -29,6 +31,19 @@ pub struct Module {
     pub items: Vec<FunId>,
     /// The implementations that are not the library's.
     pub own_impls: Vec<ImplId>,
+}
+
+/// What `synth const` chose.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Chosen {
+    /// The constant.
+    pub name: String,
+    /// Its value.
+    pub value: i64,
+    /// What was made small, as it is written, and how small it became.
+    pub cost: (String, i128),
+    /// The conditions without which another value would have been chosen, as they are written.
+    pub bound_by: Vec<String>,
 }
 
 /// A schedule as it is written, schedule functions expanded.

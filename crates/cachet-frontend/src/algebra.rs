@@ -21,13 +21,13 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
             Some(FnResult::Type(result)) => pure(world, r, f, result),
             Some(FnResult::Outs(_)) | None => Ok(()),
         },
-        Item::Synth(s) => Err(world.report(Diagnostic::not_built(s.span, "`synth const`"))),
         Item::Proof(_) => numbers::item(world, r),
         Item::Layout(_) => layouts::item(world, r),
         Item::Instr(i) => Err(world.report(Diagnostic::not_built(i.name.span, "instructions: `instr fn`"))),
-        Item::Platform(p) => Err(world.report(Diagnostic::not_built(p.name.span, "platform descriptions"))),
         Item::BuiltinStep(s) => Err(world.report(Diagnostic::not_built(s.name.span, "`builtin step`"))),
         Item::Const(_)
+        | Item::Platform(_)
+        | Item::Synth(_)
         | Item::Record(_)
         | Item::Contraction(_)
         | Item::Schedule(_)

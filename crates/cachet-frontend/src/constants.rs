@@ -3,6 +3,7 @@
 use crate::elaborate::{Body, Done, Reported, World};
 use crate::numbers::Numbers;
 use crate::scope::ItemRef;
+use crate::synth;
 use crate::tree::Tree;
 use cachet_core::interpret::scalar;
 use cachet_core::ir::{Elem, Ix, Lit, Op, Prim, Ty};
@@ -17,26 +18,31 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     // Each entry waits for those above it. A chain of constants may be as long as the file.
     let mut waiting = vec![r];
     while let Some(&r) = waiting.last() {
-        let Some(c) = constant(world, r) else { return Ok(()) };
+        let Some(defined) = defined(world, r) else { return Ok(()) };
         if known(world, r) {
             waiting.pop();
             continue;
         }
-        let missing = uses(world, r, &c.value).into_iter().find(|u| !known(world, *u));
+        let missing = uses(world, r, &defined.values()).into_iter().find(|u| !known(world, *u));
         match missing {
             Some(u) if world.refused.contains(&u) => {
                 world.refused.extend(waiting);
                 return Err(Reported);
             }
             Some(u) if waiting.contains(&u) => {
-                let message = format!("`{}` is defined by itself", c.name.name);
-                world.report(Diagnostic::error(codes::RECURSION, c.name.span, message));
+                let name = defined.name();
+                let message = format!("`{}` is defined by itself", name.name);
+                world.report(Diagnostic::error(codes::RECURSION, name.span, message));
                 world.refused.extend(waiting);
                 return Err(Reported);
             }
             Some(u) => waiting.push(u),
             None => {
-                if evaluate(world, r, c).is_err() {
+                let done = match defined {
+                    Defined::Const(c) => evaluate(world, r, c),
+                    Defined::Synth(s) => synth::evaluate(world, r, s),
+                };
+                if done.is_err() {
                     world.refused.extend(waiting);
                     return Err(Reported);
                 }
@@ -46,27 +52,53 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     Ok(())
 }
 
-fn constant<'a>(world: &World<'a>, r: ItemRef) -> Option<&'a ast::Const> {
+/// An item that defines constants.
+#[derive(Clone, Copy)]
+enum Defined<'a> {
+    Const(&'a ast::Const),
+    Synth(&'a ast::Synth),
+}
+
+impl<'a> Defined<'a> {
+    fn name(self) -> &'a Ident {
+        match self {
+            Defined::Const(c) => &c.name,
+            Defined::Synth(s) => &s.vars[0].name,
+        }
+    }
+
+    /// What its values are made of.
+    fn values(self) -> Vec<&'a Expr> {
+        match self {
+            Defined::Const(c) => vec![&c.value],
+            Defined::Synth(s) => [&s.cost, &s.result].into_iter().chain(&s.conditions).collect(),
+        }
+    }
+}
+
+fn defined<'a>(world: &World<'a>, r: ItemRef) -> Option<Defined<'a>> {
     let loaded = world.loaded;
     match &loaded.units[r.unit].ast.items[r.item] {
-        Item::Const(c) => Some(c),
+        Item::Const(c) => Some(Defined::Const(c)),
+        Item::Synth(s) => Some(Defined::Synth(s)),
         _ => None,
     }
 }
 
 fn known(world: &World<'_>, r: ItemRef) -> bool {
-    world.consts.contains_key(&r) || world.words.contains_key(&r)
+    let chosen = || defined(world, r).is_some_and(|d| world.chosen.contains_key(&(r, d.name().name.clone())));
+    world.consts.contains_key(&r) || world.words.contains_key(&r) || chosen()
 }
 
-/// The constants that a value names, also through the functions of indices that it applies.
-fn uses(world: &World<'_>, r: ItemRef, value: &Expr) -> Vec<ItemRef> {
+/// The constants that values name, also through the functions of indices that they apply.
+fn uses(world: &World<'_>, r: ItemRef, values: &[&Expr]) -> Vec<ItemRef> {
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
-    let mut values: Vec<(usize, Cow<'_, Expr>)> = vec![(r.unit, Cow::Borrowed(value))];
+    let mut values: Vec<(usize, Cow<'_, Expr>)> = values.iter().map(|v| (r.unit, Cow::Borrowed(*v))).collect();
     while let Some((unit, value)) = values.pop() {
         for name in names(&value) {
             let Some(found) = world.scope.find(unit, &name) else { continue };
-            if constant(world, found).is_some() {
+            if defined(world, found).is_some() {
                 out.push(found);
             } else if let Some(f) = world.index_function_named(unit, &name)
                 && seen.insert(f)
@@ -255,7 +287,7 @@ impl World<'_> {
         if self.refused.contains(&r) {
             return Err(Reported);
         }
-        let d = match self.consts.contains_key(&r) {
+        let d = match self.constant(r, &name.name).is_some() {
             true => Diagnostic::error(
                 codes::TYPE_MISMATCH,
                 name.span,

@@ -8,17 +8,18 @@ mod literal;
 mod operators;
 mod sums;
 
-pub(crate) use expr::{ELEMS, is_platform};
+pub(crate) use expr::{ELEMS, of_platform};
 
 use crate::imports::Loaded;
 use crate::limits::Extent;
 use crate::scope::{ItemRef, Scope};
-use crate::{algebra, assemble, constants, contractions, functions, records, schedules, steps};
+use crate::{algebra, assemble, constants, contractions, functions, platforms, records, schedules, steps};
 use cachet_core::ir::{
     Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, Pure, PureId, Ty, TypeParam, TypeParamInfo,
     Var, VarInfo, VarKind,
 };
 use cachet_core::script::Module;
+use cachet_machine::platform::Platform;
 use cachet_source::{Diagnostic, Sources, Span};
 use cachet_syntax::ast::{Ident, Item};
 use std::collections::BTreeMap;
@@ -58,8 +59,16 @@ pub(crate) struct World<'a> {
     pub defaults: BTreeMap<(u32, String), Pure>,
     /// Implementations by the name they are written with, per file that defines them.
     pub impls: Vec<(usize, String, ImplId)>,
+    /// Platforms by item.
+    pub platforms: BTreeMap<ItemRef, Platform>,
+    /// The one that the root file names.
+    pub platform: Option<ItemRef>,
+    /// Whether the root file names one that was refused.
+    pub platform_refused: bool,
     /// Sizes by item.
     pub consts: BTreeMap<ItemRef, i64>,
+    /// What a `synth const` chose, by item and name.
+    pub chosen: BTreeMap<(ItemRef, String), i64>,
     /// Words by item.
     pub words: BTreeMap<ItemRef, Lit>,
     /// Items that were refused: what uses them is left out silently.
@@ -71,6 +80,11 @@ impl World<'_> {
     pub fn report(&mut self, d: Diagnostic) -> Reported {
         self.out.push(d);
         Reported
+    }
+
+    /// A size that an item defines under a name.
+    pub fn constant(&self, r: ItemRef, name: &str) -> Option<i64> {
+        self.consts.get(&r).or_else(|| self.chosen.get(&(r, name.to_string()))).copied()
     }
 
     /// The item of a reference.
@@ -220,7 +234,11 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mu
         interfaces: BTreeMap::new(),
         defaults: BTreeMap::new(),
         impls: Vec::new(),
+        platforms: BTreeMap::new(),
+        platform: None,
+        platform_refused: false,
         consts: BTreeMap::new(),
+        chosen: BTreeMap::new(),
         words: BTreeMap::new(),
         refused: std::collections::BTreeSet::new(),
     };
@@ -235,10 +253,13 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mu
                 items.push(r);
             }
         }
-        if let Some(m) = &u.ast.module {
-            world.out.push(Diagnostic::not_built(m.span, "platforms: `module (platform = ..)`"));
+    }
+    for r in &items {
+        if platforms::item(&mut world, *r).is_err() {
+            world.refused.insert(*r);
         }
     }
+    platforms::of_root(&mut world);
     let phases: [fn(&mut World<'_>, ItemRef) -> Done<()>; 8] = [
         constants::item,
         records::item,

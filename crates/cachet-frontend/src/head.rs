@@ -135,7 +135,7 @@ impl World<'_> {
     /// A bare name that nothing defines is a size parameter; its first occurrence binds it.
     fn bind_sizes(&mut self, body: &mut Body, e: &Expr) {
         if let ExprKind::Name(n) = &e.kind {
-            let constant = self.scope.find(body.unit, &n.name).is_some_and(|r| self.consts.contains_key(&r));
+            let constant = self.scope.find(body.unit, &n.name).is_some_and(|r| self.constant(r, &n.name).is_some());
             if body.find(&n.name).is_none() && !constant {
                 let v = body.add_var(&n.name, VarKind::Size);
                 body.sizes.push(v);

@@ -36,11 +36,13 @@ mod laws;
 mod layouts;
 mod limits;
 mod numbers;
+mod platforms;
 mod records;
 mod schedules;
 mod scope;
 mod statements;
 mod steps;
+mod synth;
 #[cfg(test)]
 mod tests;
 mod tree;

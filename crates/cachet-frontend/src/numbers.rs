@@ -43,6 +43,13 @@ impl Numbers {
         Numbers { unit, names: Vec::new(), open: false, sizes: Vec::new(), copied: 0 }
     }
 
+    /// Constants, and variables that have no value yet: the sizes, in their order.
+    pub fn of_variables(unit: usize, variables: impl Iterator<Item = String>) -> Numbers {
+        let sizes: Vec<String> = variables.collect();
+        let names = sizes.iter().zip(0..).map(|(name, n)| (name.clone(), Num::Size(n))).collect();
+        Numbers { unit, names, open: false, sizes, copied: 0 }
+    }
+
     /// Constants and sizes.
     pub fn with_sizes(unit: usize) -> Numbers {
         Numbers { unit, names: Vec::new(), open: true, sizes: Vec::new(), copied: 0 }
@@ -85,7 +92,7 @@ fn proof(world: &mut World<'_>, r: ItemRef, p: &ast::Proof) -> Done<()> {
 
 impl World<'_> {
     /// A span's text on one line, without comments.
-    fn written(&self, span: Span) -> String {
+    pub(crate) fn written(&self, span: Span) -> String {
         let lines = self.sources.text(span).lines().map(|l| l.split("//").next().unwrap_or(""));
         lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
     }
@@ -99,6 +106,9 @@ impl World<'_> {
     pub(crate) fn num(&mut self, numbers: &mut Numbers, e: &Expr) -> Done<Num> {
         match &e.kind {
             ExprKind::Int(n) => Ok(Num::Lit(*n)),
+            _ if crate::elaborate::of_platform(e) => {
+                self.platform_number(numbers.unit, e).map(|n| Num::Lit(i128::from(n)))
+            }
             ExprKind::Name(name) => self.num_name(numbers, name),
             ExprKind::Unary { op: UnaryOp::Neg, operand } => {
                 Ok(Num::Sub(Box::new(Num::Lit(0)), Box::new(self.num(numbers, operand)?)))
@@ -146,10 +156,7 @@ impl World<'_> {
     }
 
     fn not_a_number(&mut self, e: &Expr) -> Reported {
-        let platform = crate::elaborate::is_platform(e)
-            || matches!(&e.kind, ExprKind::Apply { head, .. } if crate::elaborate::is_platform(head));
         let d = match &e.kind {
-            _ if platform => Diagnostic::not_built(e.span, "numbers of the platform"),
             ExprKind::Float(_) => Diagnostic::error(codes::WORD_AS_INDEX, e.span, "a whole number is wanted here"),
             _ => Diagnostic::error(
                 codes::WORD_AS_INDEX,
@@ -166,8 +173,8 @@ impl World<'_> {
             return if numbers.copied > 4 * MAX_PARTS { Err(self.too_many_parts(name.span)) } else { Ok(n.clone()) };
         }
         match self.scope.find(numbers.unit, &name.name) {
-            Some(r) => match self.consts.get(&r) {
-                Some(n) => Ok(Num::Lit(i128::from(*n))),
+            Some(r) => match self.constant(r, &name.name) {
+                Some(n) => Ok(Num::Lit(i128::from(n))),
                 None if self.refused.contains(&r) => Err(Reported),
                 None => {
                     let what = if self.words.contains_key(&r) { "a word, not a whole number" } else { self.item(r) };

@@ -405,7 +405,7 @@ impl Expansion {
         };
         if let ast::ExprKind::Name(n) = &e.kind
             && !body.names.iter().any(|(known, _)| *known == n.name)
-            && world.scope.find(self.unit, &n.name).is_none_or(|r| !world.consts.contains_key(&r))
+            && world.scope.find(self.unit, &n.name).is_none_or(|r| world.constant(r, &n.name).is_none())
         {
             return not_literal(world);
         }
@@ -534,7 +534,7 @@ impl Expansion {
             });
         }
         // A constant of the file is a size; anything else is looked up in the program when the step runs.
-        let constant = world.scope.find(self.unit, &l.name.name).and_then(|r| world.consts.get(&r)).copied();
+        let constant = world.scope.find(self.unit, &l.name.name).and_then(|r| world.constant(r, &l.name.name));
         Ok(match constant {
             Some(n) if part.is_none() => StepArg::Number(n, l.span),
             _ => StepArg::Name { name: l.name.name.clone(), nth, part, span: l.span },

@@ -50,11 +50,11 @@ impl World<'_> {
             ExprKind::Load { mask: Some(m), .. } => Err(self.report(Diagnostic::not_built(m.span, "masks"))),
             // In an equation `a[i, k]` is an element; in a function it is read by `load`.
             ExprKind::Index { base, indices } => self.word_index(body, base, indices, e),
-            ExprKind::Apply { head, .. } if is_platform(head) => {
-                Err(self.report(Diagnostic::not_built(e.span, "numbers of the platform")))
-            }
-            ExprKind::Field { .. } if is_platform(e) => {
-                Err(self.report(Diagnostic::not_built(e.span, "numbers of the platform")))
+            _ if of_platform(e) => {
+                self.platform_number(body.unit, e)?;
+                let message = "a number of the platform is a size, and a value is wanted here";
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, message);
+                Err(self.report(d.help("turn it into one: `(platform.lanes @Vec @f32) as f32`")))
             }
             ExprKind::Apply { head, targs, args } => {
                 if let Some(conversion) = conversion::named(head) {
@@ -419,8 +419,13 @@ pub(crate) const ELEMS: &[(&str, Elem)] = &[
     ("bool", Elem::Bool),
 ];
 
+/// `platform.lanes @Vec @f32`
+pub(crate) fn of_platform(e: &Expr) -> bool {
+    is_platform(e) || matches!(&e.kind, ExprKind::Apply { head, .. } if is_platform(head))
+}
+
 /// `platform.lanes`
-pub(crate) fn is_platform(e: &Expr) -> bool {
+fn is_platform(e: &Expr) -> bool {
     e.to_path().is_some_and(|p| p.parts.len() > 1 && p.parts[0].name == "platform")
 }
 

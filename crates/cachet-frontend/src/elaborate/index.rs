@@ -15,6 +15,7 @@ impl World<'_> {
                 _ => Err(self.too_large(e)),
             },
             ExprKind::Name(name) => self.ix_name(body, name),
+            _ if super::of_platform(e) => self.platform_number(body.unit, e).map(Ix::Lit),
             ExprKind::Unary { op: UnaryOp::Neg, operand } => {
                 let x = self.ix(body, operand)?;
                 Ok(match x {
@@ -45,12 +46,6 @@ impl World<'_> {
 
     fn not_an_index(&mut self, e: &Expr) -> super::Reported {
         let d = match &e.kind {
-            ExprKind::Field { .. } if super::expr::is_platform(e) => {
-                Diagnostic::not_built(e.span, "numbers of the platform")
-            }
-            ExprKind::Apply { head, .. } if super::expr::is_platform(head) => {
-                Diagnostic::not_built(e.span, "numbers of the platform")
-            }
             ExprKind::Float(_) => Diagnostic::error(codes::WORD_AS_INDEX, e.span, "an index is a whole number"),
             ExprKind::Load { .. } => Diagnostic::error(
                 codes::WORD_AS_INDEX,
@@ -106,7 +101,7 @@ impl World<'_> {
             None => {}
         }
         if let Some(r) = self.scope.find(body.unit, &name.name) {
-            if let Some(n) = self.consts.get(&r).copied() {
+            if let Some(n) = self.constant(r, &name.name) {
                 if n > MAX_DIM {
                     let message = format!("`{}` is {n}, and an index is at most 2^40", name.name);
                     return Err(self.report(Diagnostic::error(codes::LIMIT, name.span, message)));
@@ -310,6 +305,7 @@ impl World<'_> {
     pub(crate) fn is_index(&self, body: &Body, e: &Expr) -> bool {
         match &e.kind {
             ExprKind::Int(_) => true,
+            _ if super::of_platform(e) => true,
             ExprKind::Name(n) => match body.find(&n.name) {
                 Some(Meaning::Var(_) | Meaning::Block(_) | Meaning::Ix(_)) => true,
                 Some(
@@ -319,7 +315,7 @@ impl World<'_> {
                     | Meaning::Value(_)
                     | Meaning::TypeParam(_),
                 ) => false,
-                None => self.scope.find(body.unit, &n.name).is_some_and(|r| self.consts.contains_key(&r)),
+                None => self.scope.find(body.unit, &n.name).is_some_and(|r| self.constant(r, &n.name).is_some()),
             },
             ExprKind::Unary { op, operand } => *op == UnaryOp::Neg && self.is_index(body, operand),
             ExprKind::Binary { op, lhs, rhs, .. } => match op {
