@@ -32,6 +32,8 @@ struct Sum {
     joined: Option<(&'static str, &'static str)>,
     /// The index.
     index: String,
+    /// Which of its name it is, where both sums have one.
+    nth: Option<u32>,
     /// The type parameter's implementation, if the sum is over one.
     of: Option<&'static str>,
 }
@@ -75,13 +77,19 @@ const INDICES: [&str; 6] = ["j", "k", "t", "col", "depth", "n2"];
 /// Draws a text.
 pub fn draw(random: &mut Random) -> Drawn {
     let first = random.below(INDICES.len());
-    let second = (first + 1 + random.below(INDICES.len() - 1)) % INDICES.len();
     let shape = random.below(4);
-    let may_not = unlawful(random, INDICES[second]);
+    // In one word and beside one another both may have one name.
+    let alike = shape == 1 && random.once_in(2);
+    let other = (first + 1 + random.below(INDICES.len() - 1)) % INDICES.len();
+    let second = if alike { first } else { other };
+    let mut may_not = unlawful(random, INDICES[second]);
     let mut may = lawful(random, INDICES[first]);
     // In one word both have one type.
     while shape != 0 && may.elem != may_not.elem {
         may = lawful(random, INDICES[first]);
+    }
+    if alike {
+        (may.nth, may_not.nth) = (Some(1), Some(2));
     }
     let (x, a) = (INDICES[first], INDICES[second]);
     let (m, f) = (&may, &may_not);
@@ -149,11 +157,19 @@ fn lawful(random: &mut Random, index: &str) -> Sum {
     let index = index.to_string();
     if random.once_in(3) {
         let of = random.pick(&SEMIRINGS);
-        return Sum { word: "sum".into(), elem: "S.Value".into(), op: "add", joined: None, index, of: Some(of) };
+        return Sum {
+            word: "sum".into(),
+            elem: "S.Value".into(),
+            op: "add",
+            joined: None,
+            index,
+            nth: None,
+            of: Some(of),
+        };
     }
     let (of, elem, op) = random.pick(&LAWFUL);
     let joined = (!op.is_empty()).then_some((op, "$z"));
-    Sum { word: format!("reduce {of} {elem}"), elem: elem.into(), op: "combine", joined, index, of: None }
+    Sum { word: format!("reduce {of} {elem}"), elem: elem.into(), op: "combine", joined, index, nth: None, of: None }
 }
 
 fn unlawful(random: &mut Random, index: &str) -> Sum {
@@ -164,7 +180,7 @@ fn unlawful(random: &mut Random, index: &str) -> Sum {
         1 => (format!("reduce{permitted} Sum {elem}"), "combine"),
         _ => (format!("reduce{permitted} Unsaid {elem}"), "combine"),
     };
-    Sum { word, elem: elem.into(), op, joined: None, index: index.into(), of: None }
+    Sum { word, elem: elem.into(), op, joined: None, index: index.into(), nth: None, of: None }
 }
 
 /// Steps of a schedule, and a step's definition that they need.
@@ -175,7 +191,9 @@ struct Way {
 
 /// The ways to regroup a sum. `all` tries operations and steps that it is not made of as well.
 fn ways(sum: &Sum, (row, out): (&str, &str), outer: bool, all: bool, random: &mut Random) -> Vec<Way> {
-    let (k, n, m) = (&sum.index, random.between(2, 5), random.between(2, 3));
+    let (n, m) = (random.between(2, 5), random.between(2, 3));
+    let k = sum.nth.map_or_else(|| sum.index.clone(), |nth| format!("{}#{nth}", sum.index));
+    let inner = if sum.nth.is_some() { k.clone() } else { format!("{k}.inner") };
     let mut found = Vec::new();
     let ops = if all { vec!["add", "combine"] } else { vec![sum.op] };
     for op in ops {
@@ -183,7 +201,7 @@ fn ways(sum: &Sum, (row, out): (&str, &str), outer: bool, all: bool, random: &mu
         let by = format!("by ({op}: order)");
         let mut ways = vec![
             format!("  reduce {k} {by}\n"),
-            format!("  split {k} by {n} as g{ragged}\n  reduce {k}.inner {by}\n"),
+            format!("  split {k} by {n} as g{ragged}\n  reduce {inner} {by}\n"),
             format!("  split {k} by {} as g, {n} as u ragged\n  reduce u {by}\n", n * m),
         ];
         if outer {

@@ -48,7 +48,7 @@ fn run(share: Share) -> Report {
         report.counted("accepted"),
         report.cases - report.counted("regroup what may be"),
     );
-    report.at_least_percent("of what may be regrouped, accepted", accepted, 80, may);
+    report.at_least_percent("of what may be regrouped, accepted", accepted, 95, may);
     report.at_least_percent("refused for a law", report.counted("refused for a law"), 70, not);
     report
 }
