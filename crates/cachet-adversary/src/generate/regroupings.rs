@@ -9,14 +9,29 @@ use crate::random::Random;
 
 /// A text with its schedules.
 pub struct Drawn {
-    /// A contraction and schedules of it.
-    pub text: String,
+    /// The contraction, without schedules of it.
+    contraction: String,
+    /// The schedules by name, each with the definition of a step that it needs.
+    schedules: Vec<(String, String)>,
     /// Schedules that regroup what may be.
     pub may: Vec<String>,
     /// Schedules that regroup what may not be.
     pub may_not: Vec<String>,
     /// Whose laws let what may be regrouped.
     pub of: String,
+}
+
+impl Drawn {
+    /// The contraction with all schedules.
+    pub fn text(&self) -> String {
+        self.schedules.iter().fold(self.contraction.clone(), |text, (_, schedule)| text + schedule)
+    }
+
+    /// The contraction with one schedule.
+    pub fn only(&self, name: &str) -> String {
+        let own = self.schedules.iter().filter(|(n, _)| n == name);
+        own.fold(self.contraction.clone(), |text, (_, schedule)| text + schedule)
+    }
 }
 
 /// How a sum is written.
@@ -128,24 +143,25 @@ pub fn draw(random: &mut Random) -> Drawn {
     } else {
         format!("out y: [{}; M]", m.elem)
     };
-    let mut text = format!(
+    let contraction = format!(
         "{HEAD}\ncontraction two{generic}\n    (reads x: [{}; {}])\n    (reads a: [{}; {}])\n    -> {outs} =\n{equations}\n",
         m.elem, extents[0], f.elem, extents[1]
     );
     let rows = [("i", "y"), if shape == 0 { ("r", "z") } else { ("i", "y") }];
-    let mut names = [Vec::new(), Vec::new()];
+    let (mut names, mut schedules) = ([Vec::new(), Vec::new()], Vec::new());
     for (which, sum) in [m, f].into_iter().enumerate() {
         let ways = ways(sum, rows[which], outer[which], which == 1, random);
         for (n, steps) in ways.into_iter().enumerate() {
             let name = format!("{}{n}", ["may", "may_not"][which]);
             let bound = may.of.map_or_else(String::new, |of| format!(" @(S = {of})"));
-            text.push_str(&format!("{}\nschedule {name} of two{bound} =\n{}\n", steps.definition, steps.lines));
+            let schedule = format!("{}\nschedule {name} of two{bound} =\n{}\n", steps.definition, steps.lines);
+            schedules.push((name.clone(), schedule));
             names[which].push(name);
         }
     }
     let of = may.of.map_or_else(|| may.word.trim_start_matches("reduce ").to_string(), String::from);
     let [may_names, may_not] = names;
-    Drawn { text, may: may_names, may_not, of }
+    Drawn { contraction, schedules, may: may_names, may_not, of }
 }
 
 fn term(buffer: &str, row: &str, index: &str, random: &mut Random) -> String {
