@@ -9,14 +9,29 @@ use crate::random::Random;
 
 /// A text with its schedules.
 pub struct Drawn {
-    /// A contraction and schedules of it.
-    pub text: String,
+    /// The contraction, without schedules of it.
+    contraction: String,
+    /// The schedules by name, each with the definition of a step that it needs.
+    schedules: Vec<(String, String)>,
     /// Schedules that regroup what may be.
     pub may: Vec<String>,
     /// Schedules that regroup what may not be.
     pub may_not: Vec<String>,
     /// Whose laws let what may be regrouped.
     pub of: String,
+}
+
+impl Drawn {
+    /// The contraction with all schedules.
+    pub fn text(&self) -> String {
+        self.schedules.iter().fold(self.contraction.clone(), |text, (_, schedule)| text + schedule)
+    }
+
+    /// The contraction with one schedule.
+    pub fn only(&self, name: &str) -> String {
+        let own = self.schedules.iter().filter(|(n, _)| n == name);
+        own.fold(self.contraction.clone(), |text, (_, schedule)| text + schedule)
+    }
 }
 
 /// How a sum is written.
@@ -32,6 +47,8 @@ struct Sum {
     joined: Option<(&'static str, &'static str)>,
     /// The index.
     index: String,
+    /// Which of its name it is, where both sums have one.
+    nth: Option<u32>,
     /// The type parameter's implementation, if the sum is over one.
     of: Option<&'static str>,
 }
@@ -75,13 +92,19 @@ const INDICES: [&str; 6] = ["j", "k", "t", "col", "depth", "n2"];
 /// Draws a text.
 pub fn draw(random: &mut Random) -> Drawn {
     let first = random.below(INDICES.len());
-    let second = (first + 1 + random.below(INDICES.len() - 1)) % INDICES.len();
     let shape = random.below(4);
-    let may_not = unlawful(random, INDICES[second]);
+    // In one word and beside one another both may have one name.
+    let alike = shape == 1 && random.once_in(2);
+    let other = (first + 1 + random.below(INDICES.len() - 1)) % INDICES.len();
+    let second = if alike { first } else { other };
+    let mut may_not = unlawful(random, INDICES[second]);
     let mut may = lawful(random, INDICES[first]);
     // In one word both have one type.
     while shape != 0 && may.elem != may_not.elem {
         may = lawful(random, INDICES[first]);
+    }
+    if alike {
+        (may.nth, may_not.nth) = (Some(1), Some(2));
     }
     let (x, a) = (INDICES[first], INDICES[second]);
     let (m, f) = (&may, &may_not);
@@ -120,24 +143,25 @@ pub fn draw(random: &mut Random) -> Drawn {
     } else {
         format!("out y: [{}; M]", m.elem)
     };
-    let mut text = format!(
+    let contraction = format!(
         "{HEAD}\ncontraction two{generic}\n    (reads x: [{}; {}])\n    (reads a: [{}; {}])\n    -> {outs} =\n{equations}\n",
         m.elem, extents[0], f.elem, extents[1]
     );
     let rows = [("i", "y"), if shape == 0 { ("r", "z") } else { ("i", "y") }];
-    let mut names = [Vec::new(), Vec::new()];
+    let (mut names, mut schedules) = ([Vec::new(), Vec::new()], Vec::new());
     for (which, sum) in [m, f].into_iter().enumerate() {
         let ways = ways(sum, rows[which], outer[which], which == 1, random);
         for (n, steps) in ways.into_iter().enumerate() {
             let name = format!("{}{n}", ["may", "may_not"][which]);
             let bound = may.of.map_or_else(String::new, |of| format!(" @(S = {of})"));
-            text.push_str(&format!("{}\nschedule {name} of two{bound} =\n{}\n", steps.definition, steps.lines));
+            let schedule = format!("{}\nschedule {name} of two{bound} =\n{}\n", steps.definition, steps.lines);
+            schedules.push((name.clone(), schedule));
             names[which].push(name);
         }
     }
     let of = may.of.map_or_else(|| may.word.trim_start_matches("reduce ").to_string(), String::from);
     let [may_names, may_not] = names;
-    Drawn { text, may: may_names, may_not, of }
+    Drawn { contraction, schedules, may: may_names, may_not, of }
 }
 
 fn term(buffer: &str, row: &str, index: &str, random: &mut Random) -> String {
@@ -149,11 +173,19 @@ fn lawful(random: &mut Random, index: &str) -> Sum {
     let index = index.to_string();
     if random.once_in(3) {
         let of = random.pick(&SEMIRINGS);
-        return Sum { word: "sum".into(), elem: "S.Value".into(), op: "add", joined: None, index, of: Some(of) };
+        return Sum {
+            word: "sum".into(),
+            elem: "S.Value".into(),
+            op: "add",
+            joined: None,
+            index,
+            nth: None,
+            of: Some(of),
+        };
     }
     let (of, elem, op) = random.pick(&LAWFUL);
     let joined = (!op.is_empty()).then_some((op, "$z"));
-    Sum { word: format!("reduce {of} {elem}"), elem: elem.into(), op: "combine", joined, index, of: None }
+    Sum { word: format!("reduce {of} {elem}"), elem: elem.into(), op: "combine", joined, index, nth: None, of: None }
 }
 
 fn unlawful(random: &mut Random, index: &str) -> Sum {
@@ -164,7 +196,7 @@ fn unlawful(random: &mut Random, index: &str) -> Sum {
         1 => (format!("reduce{permitted} Sum {elem}"), "combine"),
         _ => (format!("reduce{permitted} Unsaid {elem}"), "combine"),
     };
-    Sum { word, elem: elem.into(), op, joined: None, index: index.into(), of: None }
+    Sum { word, elem: elem.into(), op, joined: None, index: index.into(), nth: None, of: None }
 }
 
 /// Steps of a schedule, and a step's definition that they need.
@@ -175,7 +207,9 @@ struct Way {
 
 /// The ways to regroup a sum. `all` tries operations and steps that it is not made of as well.
 fn ways(sum: &Sum, (row, out): (&str, &str), outer: bool, all: bool, random: &mut Random) -> Vec<Way> {
-    let (k, n, m) = (&sum.index, random.between(2, 5), random.between(2, 3));
+    let (n, m) = (random.between(2, 5), random.between(2, 3));
+    let k = sum.nth.map_or_else(|| sum.index.clone(), |nth| format!("{}#{nth}", sum.index));
+    let inner = if sum.nth.is_some() { k.clone() } else { format!("{k}.inner") };
     let mut found = Vec::new();
     let ops = if all { vec!["add", "combine"] } else { vec![sum.op] };
     for op in ops {
@@ -183,7 +217,7 @@ fn ways(sum: &Sum, (row, out): (&str, &str), outer: bool, all: bool, random: &mu
         let by = format!("by ({op}: order)");
         let mut ways = vec![
             format!("  reduce {k} {by}\n"),
-            format!("  split {k} by {n} as g{ragged}\n  reduce {k}.inner {by}\n"),
+            format!("  split {k} by {n} as g{ragged}\n  reduce {inner} {by}\n"),
             format!("  split {k} by {} as g, {n} as u ragged\n  reduce u {by}\n", n * m),
         ];
         if outer {

@@ -40,7 +40,8 @@ fn run(share: Share) -> Report {
     }
     for n in 0..share.count {
         let drawn = regroupings::draw(&mut Random::case(!share.seed, n));
-        of_outcome(&memory::checked(&drawn.text), Some(&drawn.of), &drawn.text, &mut report);
+        let text = drawn.text();
+        of_outcome(&memory::checked(&text), Some(&drawn.of), &text, &mut report);
     }
     let share_of = |n: u64| n.min(share.count as u64);
     report.at_least("claims with laws", report.counted("claims with laws"), 3 * share.count as u64);

@@ -7,12 +7,14 @@
 //! refused too, since a recipe fits one way of writing the step.
 //!
 //! A refusal is *by the prover* if a condition has a counterexample or could not be decided; *by the shape* if there is no
-//! condition, because the two programs, or a program and a line of the recipe, do not fit each other; and *no program*
-//! where the validator refuses what is proposed, which is a type error.
+//! condition, because the two programs, or a program and a line of the recipe, do not fit each other; and *by the type*
+//! where the validator refuses what is proposed. Of the wrong ones that are programs at all at least 70 in a hundred are
+//! refused by the prover. Of the others most have a changed recipe besides, a line of which finds no loop; the rest are
+//! programs with a statement more or less, which no line brings back.
 
 use crate::generate::places::Place;
 use crate::mutate::proposals::{self, Mutants, Proposal};
-use crate::population::{Population, Report, Share};
+use crate::population::{FIXED, Population, Report, Share};
 use crate::random::Random;
 use cachet_check::condition::Failure;
 use cachet_core::validate::validate_fun;
@@ -42,7 +44,7 @@ fn run(share: Share) -> Report {
         operators.insert(proposal.operator.clone());
         try_one(place, &proposal, &mut report);
     }
-    demands(&mut report, &places, (&steps, &operators), share.count);
+    demands(&mut report, &places, (&steps, &operators), share);
     report
 }
 
@@ -94,19 +96,19 @@ fn demands(
     report: &mut Report,
     places: &[(Place, Mutants)],
     (steps, operators): (&BTreeSet<String>, &BTreeSet<String>),
-    count: usize,
+    share: Share,
 ) {
     let every = |of: &dyn Fn(&(Place, Mutants)) -> Vec<String>| places.iter().flat_map(of).collect::<BTreeSet<_>>();
     let all_steps = every(&|(p, _)| vec![p.step().to_string()]);
     let all_operators = every(&|(_, m)| m.all().into_iter().map(|w| m.operator(w)).collect());
-    // A tenth of the cases has no room for all of them.
-    if count >= 600 {
+    // A tenth of the cases has no room for all of them, and a sum of both would say less.
+    if share.seed == FIXED {
         report.at_least("steps that are changed", steps.len() as u64, all_steps.len() as u64);
         report.at_least("kinds of change", operators.len() as u64, all_operators.len() as u64);
     }
     let (wrong, cases) = (report.counted("wrong"), report.cases);
     let right = report.counted("accepted and right");
-    report.at_least("accepted and right", right, count as u64 / 60);
+    report.at_least("accepted and right", right, share.count as u64 / 60);
     report.at_least_percent("observably wrong", wrong, 60, cases);
     let by_type = report.counted("refused by its type");
     let by_prover = report.counted("refused by the prover");

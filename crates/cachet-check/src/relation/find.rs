@@ -56,6 +56,20 @@ impl Relation<'_> {
     }
 }
 
+impl Relation<'_> {
+    /// The sum named, which stands in a statement without a body, with the sums and guards around it there.
+    pub(super) fn fold_named(&self, block: &Block, stmt: &Stmt, wanted: &LoopRef) -> Option<(Vec<Frame>, Fold)> {
+        fold_in(&self.fun, stmt, &wanted.name, self.before_in_stmt(block, wanted).ok()?)
+    }
+
+    /// How many sums of that name stand before it in its statement.
+    pub(super) fn before_in_stmt(&self, block: &Block, wanted: &LoopRef) -> Result<usize, Diagnostic> {
+        let here = self.find(block, wanted)?;
+        let earlier = (1..wanted.nth.max(1)).map(|nth| self.find(block, &LoopRef { nth, ..wanted.clone() }));
+        Ok(earlier.filter(|found| found.as_ref().ok() == Some(&here)).count())
+    }
+}
+
 /// `k`, or `k#2`.
 pub(super) fn shown(wanted: &LoopRef) -> String {
     if wanted.nth > 1 { format!("{}#{}", wanted.name, wanted.nth) } else { wanted.name.clone() }
@@ -134,9 +148,10 @@ impl Visit for Folds<'_, '_> {
     }
 }
 
-/// The first sum over a name in a statement without a body, with the sums and guards around it in the statement.
-pub(super) fn fold_in(fun: &Fun, stmt: &Stmt, name: &str) -> Option<(Vec<Frame>, Fold)> {
-    let mut frames = Vec::new();
+/// A sum over a name in a statement without a body, with the sums and guards around it in the statement; so many of that
+/// name stand before it.
+fn fold_in(fun: &Fun, stmt: &Stmt, name: &str, before: usize) -> Option<(Vec<Frame>, Fold)> {
+    let (mut frames, mut before) = (Vec::new(), before);
     let word = match &stmt.kind {
         StmtKind::Let { word, .. }
         | StmtKind::Var { init: word, .. }
@@ -150,33 +165,48 @@ pub(super) fn fold_in(fun: &Fun, stmt: &Stmt, name: &str) -> Option<(Vec<Frame>,
         | StmtKind::Lease { .. }
         | StmtKind::Call(_) => return None,
     };
-    let fold = fold_of(fun, word, name, &mut frames)?;
+    let fold = fold_of(fun, word, (name, &mut before), &mut frames)?;
     Some((frames, fold))
 }
 
-fn fold_of(fun: &Fun, word: &Word, name: &str, frames: &mut Vec<Frame>) -> Option<Fold> {
-    fn under(fun: &Fun, kind: FrameKind, word: &Word, name: &str, frames: &mut Vec<Frame>) -> Option<Fold> {
+fn fold_of(fun: &Fun, word: &Word, (name, before): (&str, &mut usize), frames: &mut Vec<Frame>) -> Option<Fold> {
+    fn under(
+        fun: &Fun,
+        kind: FrameKind,
+        word: &Word,
+        wanted: (&str, &mut usize),
+        frames: &mut Vec<Frame>,
+    ) -> Option<Fold> {
         frames.push(Frame { depth: INSIDE, kind });
-        let found = fold_of(fun, word, name, frames);
+        let found = fold_of(fun, word, wanted, frames);
         if found.is_none() {
             frames.pop();
         }
         found
     }
+    if let Word::Fold(f) = word
+        && fun.vars[f.var.index()].name == name
+    {
+        match before.checked_sub(1) {
+            None => return Some((**f).clone()),
+            Some(less) => *before = less,
+        }
+    }
     match word {
         Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Differing(..) => None,
         Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => {
-            args.iter().find_map(|w| fold_of(fun, w, name, frames))
+            args.iter().find_map(|w| fold_of(fun, w, (name, before), frames))
         }
-        Word::Part(w, _) => fold_of(fun, w, name, frames),
-        Word::Let(_, a, b) => fold_of(fun, a, name, frames).or_else(|| fold_of(fun, b, name, frames)),
-        Word::If(g, a, b) => under(fun, FrameKind::Guard((**g).clone(), true), a, name, frames)
-            .or_else(|| under(fun, FrameKind::Guard((**g).clone(), false), b, name, frames)),
-        Word::Fold(f) if fun.vars[f.var.index()].name == name => Some((**f).clone()),
-        Word::Fold(f) => fold_of(fun, &f.init, name, frames)
-            .or_else(|| under(fun, FrameKind::Loop(f.var, f.domain.clone()), &f.body, name, frames)),
-        Word::Reduce(r) => fold_of(fun, &r.empty, name, frames)
-            .or_else(|| under(fun, FrameKind::Loop(r.var, r.domain.clone()), &r.element, name, frames))
-            .or_else(|| fold_of(fun, &r.combine, name, frames)),
+        Word::Part(w, _) => fold_of(fun, w, (name, before), frames),
+        Word::Let(_, a, b) => {
+            fold_of(fun, a, (name, before), frames).or_else(|| fold_of(fun, b, (name, before), frames))
+        }
+        Word::If(g, a, b) => under(fun, FrameKind::Guard((**g).clone(), true), a, (name, before), frames)
+            .or_else(|| under(fun, FrameKind::Guard((**g).clone(), false), b, (name, before), frames)),
+        Word::Fold(f) => fold_of(fun, &f.init, (name, before), frames)
+            .or_else(|| under(fun, FrameKind::Loop(f.var, f.domain.clone()), &f.body, (name, before), frames)),
+        Word::Reduce(r) => fold_of(fun, &r.empty, (name, before), frames)
+            .or_else(|| under(fun, FrameKind::Loop(r.var, r.domain.clone()), &r.element, (name, before), frames))
+            .or_else(|| fold_of(fun, &r.combine, (name, before), frames)),
     }
 }

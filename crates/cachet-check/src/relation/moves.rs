@@ -147,7 +147,7 @@ impl Relation<'_> {
             }
             (Found::Loop(_), _) => return Err(symbolic()),
             (Found::Fold(_), _) => {
-                let (_, fold) = super::find::fold_in(&self.fun, &stmt, &wanted.name).ok_or_else(missing)?;
+                let (_, fold) = self.fold_named(block, &stmt, wanted).ok_or_else(missing)?;
                 let (lo, hi) = bounds(&fold.domain).ok_or_else(symbolic)?;
                 together(hi - lo, super::parts(std::slice::from_ref(&stmt)))?;
                 let mut total = fold.init.clone();

@@ -108,11 +108,7 @@ impl Relation<'_> {
     /// The sum that is named in a statement, with those that it continues.
     fn sum_in(&self, block: &Block, stmt: &Stmt, wanted: &LoopRef) -> Result<Sum, Diagnostic> {
         let missing = || self.misfit(format!("{} has no sum over {}", wanted.side, shown(wanted)));
-        // Which of the statement's sums of that name it is.
-        let here = self.find(block, wanted)?;
-        let earlier = (1..wanted.nth.max(1))
-            .filter(|n| self.find(block, &LoopRef { nth: *n, ..wanted.clone() }).ok().as_ref() == Some(&here))
-            .count();
+        let earlier = self.before_in_stmt(block, wanted)?;
         let all = sums(stmt);
         let named = |f: &Fold| self.names().var(f.var) == wanted.name;
         let (fold, around) = all.iter().filter(|(f, _)| named(f)).nth(earlier).cloned().ok_or_else(missing)?;

@@ -90,7 +90,7 @@ impl Relation<'_> {
             (Found::Loop(_), StmtKind::For { var, domain, .. }) => (*var, domain.clone()),
             (Found::Loop(_), _) => return Err(self.misfit("a grid's iterations have no order to split")),
             (Found::Fold(_), _) => {
-                let (frames, fold) = self.fold_in(&stmt, &wanted.name).ok_or_else(missing)?;
+                let (frames, fold) = self.fold_named(block, &stmt, wanted).ok_or_else(missing)?;
                 for f in &frames {
                     crate::events::enter(&self.fun, &mut cx, f);
                 }
@@ -190,11 +190,6 @@ impl Relation<'_> {
         let goal = within(cut, (&lo, &hi), &offset.clone().div(n), &offset.rem(n));
         let what = format!("an iteration of {place} is made by its blocks");
         self.emit(Kind::Split, &any, goal, &what, &[], &[]);
-    }
-
-    /// The sum over a name in a statement, with the sums and guards around it.
-    pub(super) fn fold_in(&self, stmt: &Stmt, name: &str) -> Option<(Vec<crate::events::Frame>, Fold)> {
-        super::find::fold_in(&self.fun, stmt, name)
     }
 }
 
