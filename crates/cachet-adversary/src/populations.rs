@@ -3,6 +3,9 @@
 mod certificates;
 mod conditions;
 mod contexts;
+mod counterexamples;
+mod crossed;
+mod doubt;
 mod drawn_steps;
 mod proof_cache;
 
@@ -14,13 +17,19 @@ pub fn all() -> &'static [Population] {
         drawn_steps::ON_NESTS,
         drawn_steps::ON_GRIDS,
         conditions::LARGE,
+        doubt::PROVER,
+        doubt::SOLVERS,
         contexts::OF_FILES,
         contexts::OF_DRAWN,
         contexts::OF_BRANCHES,
+        counterexamples::GOLDEN,
+        counterexamples::DRAWN,
         proof_cache::CACHE,
         conditions::CONDITIONS,
         conditions::READINGS,
         certificates::ALTERED,
+        crossed::OF_FILES,
+        crossed::RANDOM,
     ]
 }
 

@@ -540,7 +540,10 @@ mod tests {
         let all = one.decided();
         assert_eq!(all.len(), 2);
         for d in all {
-            assert_eq!(d.problem.canonical(), condition(3, if d.model.is_some() { 14 } else { 15 }).problem().canonical());
+            assert_eq!(
+                d.problem.canonical(),
+                condition(3, if d.model.is_some() { 14 } else { 15 }).problem().canonical()
+            );
         }
     }
 

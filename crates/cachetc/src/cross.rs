@@ -52,7 +52,11 @@ fn report(d: &Disagreement, format: ErrorFormat) {
         "a bug in Cachet or in the solver: a condition was {ours}, and {} says that it {theirs}; {place}",
         d.solver
     );
-    terminal::unable(format, &message, Some("please report it with that file; the verdict above does not depend on it"));
+    terminal::unable(
+        format,
+        &message,
+        Some("please report it with that file; the verdict above does not depend on it"),
+    );
 }
 
 /// One file for each condition, by what it says.

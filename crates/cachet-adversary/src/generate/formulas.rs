@@ -378,8 +378,24 @@ fn enlarge_term(term: &mut Term, random: &mut Random) {
 
 /// The kinds of formulas and terms.
 pub const KINDS: [&str; 18] = [
-    "true", "false", "<=", "<", "=", "not", "and", "or", "literal", "variable", "sum", "multiple", "quotient",
-    "remainder", "min", "max", "if", "hint",
+    "true",
+    "false",
+    "<=",
+    "<",
+    "=",
+    "not",
+    "and",
+    "or",
+    "literal",
+    "variable",
+    "sum",
+    "multiple",
+    "quotient",
+    "remainder",
+    "min",
+    "max",
+    "if",
+    "hint",
 ];
 
 /// Calls `see` with the number in [`KINDS`] of each kind that occurs.

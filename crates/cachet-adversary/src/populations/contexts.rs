@@ -86,8 +86,12 @@ fn of_branches(share: Share) -> Report {
             let text = branches::draw(&mut Random::case(share.seed, n), "drawn");
             let module = memory::loaded(&text);
             let walk = walk::walk(&module);
-            report.add("functions refused", walk.refusals.iter().map(|r| &r.what).collect::<BTreeSet<_>>().len() as u64);
-            walk.pieces.iter().filter(|p| p.what == "drawn").for_each(|p| places(&module.program, "drawn", p, &mut report));
+            report
+                .add("functions refused", walk.refusals.iter().map(|r| &r.what).collect::<BTreeSet<_>>().len() as u64);
+            walk.pieces
+                .iter()
+                .filter(|p| p.what == "drawn")
+                .for_each(|p| places(&module.program, "drawn", p, &mut report));
         }
         report
     });

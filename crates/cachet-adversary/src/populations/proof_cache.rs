@@ -40,8 +40,7 @@ const FLIPS: [&str; 9] = [
     "unknowns exchanged",
 ];
 /// Changes of what was kept.
-const DAMAGES: [&str; 6] =
-    ["version", "a bit", "a byte more", "a byte less", "entries exchanged", "one entry for all"];
+const DAMAGES: [&str; 6] = ["version", "a bit", "a byte more", "a byte less", "entries exchanged", "one entry for all"];
 /// Conditions that are known together.
 const TOGETHER: usize = 6;
 
@@ -166,8 +165,11 @@ fn flipped(boxed: &Boxed, flip: &str, random: &mut Random) -> Option<Problem> {
     Some(p)
 }
 
+/// Where an entry starts, where its finding starts, and where it ends.
+type Entry = (usize, usize, usize);
+
 /// The entries of kept proofs: a hash, a length, and what was found. Whoever writes into the folder may know this.
-fn entries(bytes: &[u8]) -> Option<(usize, Vec<(usize, usize, usize)>)> {
+fn entries(bytes: &[u8]) -> Option<(usize, Vec<Entry>)> {
     let start = bytes.iter().position(|b| *b == b'\n')? + 1;
     let (mut at, mut out) = (start, Vec::new());
     while at + 8 < bytes.len() {

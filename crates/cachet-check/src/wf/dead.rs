@@ -147,7 +147,8 @@ impl Walk<'_> {
 
     fn warn(&mut self, message: String, span: Span) {
         if let (true, Some(last)) = (self.out.len() == MOST_WARNINGS, self.out.last_mut()) {
-            last.notes.push(format!("more of `{}` never runs: these are the first {MOST_WARNINGS} places", self.fun.name));
+            last.notes
+                .push(format!("more of `{}` never runs: these are the first {MOST_WARNINGS} places", self.fun.name));
             self.more = true;
             return;
         }
