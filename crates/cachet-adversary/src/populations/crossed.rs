@@ -7,8 +7,10 @@ use crate::{threads, walk};
 use cachet::cross::{self, Dialect, Solver};
 use cachet::pipeline;
 use cachet::world::Disk;
+use cachet_check::laws;
 use cachet_check::proofs::Decided;
 use cachet_check::prover::{Verdict, prove};
+use cachet_core::ir::ImplId;
 use std::collections::BTreeMap;
 
 /// Of the library as it is used, the examples, the suite and the golden refusals.
@@ -34,7 +36,14 @@ pub const RANDOM: Population = Population {
 fn of_files(share: Share) -> Report {
     let files: Vec<_> = ["examples", "tests/suite", "tests/refusals"].into_iter().flat_map(walk::files).collect();
     let decided = threads::map(files.len(), |n| {
-        pipeline::check(&files[n].display().to_string(), &Disk::default()).proofs.decided()
+        let outcome = pipeline::check(&files[n].display().to_string(), &Disk::default());
+        let mut all = cross::conditions(&outcome);
+        // The library's laws are the same for all.
+        if n == 0 {
+            let impls = 0..outcome.module.program.impls.len() as u32;
+            all.extend(impls.flat_map(|i| laws::conditions(&outcome.module.program, ImplId(i))));
+        }
+        all
     });
     // By what they say, so that the choice is the same in every run until a condition changes.
     let distinct: BTreeMap<String, Decided> =
