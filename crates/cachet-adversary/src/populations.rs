@@ -3,6 +3,9 @@
 mod certificates;
 mod claims;
 mod contexts;
+mod counterexamples;
+mod crossed;
+mod doubt;
 mod drawn_steps;
 mod equations;
 mod garbage;
@@ -38,9 +41,13 @@ pub fn all() -> &'static [Population] {
         grids::SCHEDULED,
         native_code::GUARDED,
         random_conditions::LARGE,
+        doubt::PROVER,
+        doubt::SOLVERS,
         contexts::OF_FILES,
         contexts::OF_DRAWN,
         contexts::OF_BRANCHES,
+        counterexamples::GOLDEN,
+        counterexamples::DRAWN,
         garbage::IN_PROCESS,
         garbage::BY_COMMAND,
         hostile_programs::ALL,
@@ -52,6 +59,8 @@ pub fn all() -> &'static [Population] {
         random_conditions::CONDITIONS,
         random_conditions::READINGS,
         certificates::ALTERED,
+        crossed::OF_FILES,
+        crossed::RANDOM,
     ]
 }
 

@@ -14,7 +14,7 @@ fn try_out(p: &'static Population) {
     if let Some(why) = &ran.report.skipped {
         let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
         let wanted = required.split(',').any(|word| !word.trim().is_empty() && why.contains(word.trim()));
-        assert!(!wanted, "{details}");
+        assert!(!wanted && ran.report.failures.is_empty(), "{details}");
         // Past the capture of a test's output: what was skipped is always seen.
         let line = format!("skipped {} of {}: {why}\n", p.counts[0], p.name);
         std::io::stderr().write_all(line.as_bytes()).unwrap();
@@ -46,4 +46,4 @@ macro_rules! promises {
     };
 }
 
-promises!(p1, p2, p3, p4, p5, p6, p7, p8, p9, p12, p13, p15, p16, p17, p18, p19, p20);
+promises!(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p12, p13, p15, p16, p17, p18, p19, p20);

@@ -65,6 +65,47 @@ pub enum Kind {
     Assertion,
 }
 
+impl Kind {
+    /// How many there are.
+    pub const COUNT: usize = Kind::Assertion as usize + 1;
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Kind> {
+        std::iter::successors(Some(Kind::Bounds), |kind| kind.next())
+    }
+
+    /// The one after it: a new kind has to be put in the row.
+    fn next(self) -> Option<Kind> {
+        Some(match self {
+            Kind::Bounds => Kind::Initialised,
+            Kind::Initialised => Kind::Written,
+            Kind::Written => Kind::Apart,
+            Kind::Apart => Kind::View,
+            Kind::View => Kind::Converts,
+            Kind::Converts => Kind::Overflow,
+            Kind::Overflow => Kind::Extent,
+            Kind::Extent => Kind::Fits,
+            Kind::Fits => Kind::Requirement,
+            Kind::Requirement => Kind::Count,
+            Kind::Count => Kind::Start,
+            Kind::Start => Kind::Branch,
+            Kind::Branch => Kind::Words,
+            Kind::Words => Kind::Cell,
+            Kind::Cell => Kind::Order,
+            Kind::Order => Kind::Law,
+            Kind::Law => Kind::Split,
+            Kind::Split => Kind::Multiple,
+            Kind::Multiple => Kind::Map,
+            Kind::Map => Kind::Copied,
+            Kind::Copied => Kind::Given,
+            Kind::Given => Kind::Windows,
+            Kind::Windows => Kind::Window,
+            Kind::Window => Kind::Assertion,
+            Kind::Assertion => return None,
+        })
+    }
+}
+
 /// Something to be proved.
 #[derive(Clone, Debug)]
 pub struct Condition {
@@ -315,3 +356,14 @@ pub fn same_tuple(a: &[Term], b: &[Term]) -> Formula {
 
 /// The code of a relation's conditions.
 pub const RELATION: Code = codes::RELATION;
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn the_row_of_kinds_is_whole() {
+        let row: Vec<usize> = Kind::all().map(|kind| kind as usize).collect();
+        assert_eq!(row, (0..Kind::COUNT).collect::<Vec<_>>());
+    }
+}

@@ -8,6 +8,7 @@ mod polynomial;
 mod reals;
 mod terms;
 
+use crate::proofs::Decided;
 use cachet_core::chain::Operation;
 use cachet_core::interpret::scalar;
 use cachet_core::ir::{Binding, Fun, Impl, ImplId, Interface, Program, PureId, Word};
@@ -172,6 +173,16 @@ fn one(program: &Program, imp: &Impl, stated: &StatedLaw) -> Result<KnownLaw, Bo
         }
     };
     Err(Box::new(d.at(stated.span.0, "")))
+}
+
+/// The conditions on integers that deciding an implementation's laws comes to, as data.
+pub fn conditions(program: &Program, id: ImplId) -> Vec<Decided> {
+    let of = |imp: &Impl, stated: &StatedLaw| {
+        let Some((terms, sides)) = equations(program, imp, stated.law.property) else { return Vec::new() };
+        prove(program, imp, stated.law.sense, &terms, &sides);
+        terms.asked()
+    };
+    program.impls.get(id.index()).map_or_else(Vec::new, |imp| imp.laws.iter().flat_map(|l| of(imp, l)).collect())
 }
 
 /// Pairs of values that a property says are equal.

@@ -13,7 +13,9 @@ mod process;
 
 pub use find::find;
 
+use crate::pipeline::Outcome;
 use cachet_check::formula::Problem;
+use cachet_check::laws;
 use cachet_check::proofs::Decided;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -114,6 +116,14 @@ pub struct Crossed {
     pub tallies: Vec<Tally>,
     /// Each condition on which a solver does not agree.
     pub disagreements: Vec<Disagreement>,
+}
+
+/// Every different condition that was decided of a file, those of its own implementations' laws included.
+pub fn conditions(outcome: &Outcome) -> Vec<Decided> {
+    let program = outcome.checked.program();
+    let laws = outcome.module.own_impls.iter().flat_map(|imp| laws::conditions(program, *imp));
+    let all = outcome.proofs.decided().into_iter().chain(laws);
+    all.map(|d| (d.problem.canonical(), d)).collect::<BTreeMap<String, Decided>>().into_values().collect()
 }
 
 /// Asks each solver about each condition. The order of the solvers and of the conditions is the order of the result.

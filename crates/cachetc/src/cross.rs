@@ -11,7 +11,7 @@ const FIX: &str = "install z3 or cvc5 (`apt-get install z3 cvc5`, `pip install z
 
 /// Asks the solvers; gives what to add to the summary, and whether all was as it should be.
 pub fn run(outcome: &Outcome, solvers: &[Solver], format: ErrorFormat) -> (String, bool) {
-    let crossed = cross::ask(solvers, &outcome.proofs.decided());
+    let crossed = cross::ask(solvers, &cross::conditions(outcome));
     for d in &crossed.disagreements {
         report(d, format);
     }

@@ -39,42 +39,6 @@ pub const KINDS_OF_CONDITIONS: Population = Population {
 /// Steps that a drawn program is offered.
 const OFFERED: usize = 12;
 
-/// The kind after a kind: a new one has to be put in the row.
-fn after(kind: Kind) -> Option<Kind> {
-    Some(match kind {
-        Kind::Bounds => Kind::Initialised,
-        Kind::Initialised => Kind::Written,
-        Kind::Written => Kind::Apart,
-        Kind::Apart => Kind::View,
-        Kind::View => Kind::Converts,
-        Kind::Converts => Kind::Overflow,
-        Kind::Overflow => Kind::Extent,
-        Kind::Extent => Kind::Fits,
-        Kind::Fits => Kind::Requirement,
-        Kind::Requirement => Kind::Count,
-        Kind::Count => Kind::Start,
-        Kind::Start => Kind::Branch,
-        Kind::Branch => Kind::Words,
-        Kind::Words => Kind::Cell,
-        Kind::Cell => Kind::Order,
-        Kind::Order => Kind::Law,
-        Kind::Law => Kind::Split,
-        Kind::Split => Kind::Multiple,
-        Kind::Multiple => Kind::Map,
-        Kind::Map => Kind::Copied,
-        Kind::Copied => Kind::Given,
-        Kind::Given => Kind::Windows,
-        Kind::Windows => Kind::Window,
-        Kind::Window => Kind::Assertion,
-        Kind::Assertion => return None,
-    })
-}
-
-/// Every kind.
-fn all() -> impl Iterator<Item = Kind> {
-    std::iter::successors(Some(Kind::Bounds), |kind| after(*kind))
-}
-
 /// What is known of a kind.
 #[derive(Clone, Copy)]
 enum Class {
@@ -165,7 +129,7 @@ fn run(share: Share) -> Report {
         lies::proposals().iter().for_each(|l| of_proposal(l, &mut report));
         lies::ASSERTIONS.iter().for_each(|a| of_assertion(a, &mut report));
     }
-    for kind in all() {
+    for kind in Kind::all() {
         let alone = report.counted(&format!("{kind:?} alone"));
         match class(kind) {
             Class::Alone => report.at_least(&format!("refused by {kind:?} alone"), alone, 2),

@@ -165,8 +165,11 @@ fn flipped(boxed: &Boxed, flip: &str, random: &mut Random) -> Option<Problem> {
     Some(p)
 }
 
+/// Where an entry starts, where its finding starts, and where it ends.
+type Entry = (usize, usize, usize);
+
 /// The entries of kept proofs: a hash, a length, and what was found. Whoever writes into the folder may know this.
-fn entries(bytes: &[u8]) -> Option<(usize, Vec<(usize, usize, usize)>)> {
+fn entries(bytes: &[u8]) -> Option<(usize, Vec<Entry>)> {
     let start = bytes.iter().position(|b| *b == b'\n')? + 1;
     let (mut at, mut out) = (start, Vec::new());
     while at + 8 < bytes.len() {

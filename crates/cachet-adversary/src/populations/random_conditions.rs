@@ -84,10 +84,10 @@ fn condition(random: &mut Random, n: usize, report: &mut Report) {
         Verdict::Undecided { .. } => report.count("undecided"),
     }
     // The verdict is a function of the condition: nothing is left over from before.
-    if n % 50 == 0 && prove(&boxed.problem) != prove(&boxed.problem.clone()) {
+    if n.is_multiple_of(50) && prove(&boxed.problem) != prove(&boxed.problem.clone()) {
         report.fail("another verdict the second time", boxed.problem.canonical());
     }
-    if n % 16 == 0 {
+    if n.is_multiple_of(16) {
         turned(&boxed, report);
     }
 }
@@ -280,7 +280,7 @@ fn large(share: Share) -> Report {
 
 fn beyond(random: &mut Random, n: usize, scale: Scale, report: &mut Report) {
     report.cases += 1;
-    let (name, problem) = if n % 10 == 0 {
+    let (name, problem) = if n.is_multiple_of(10) {
         report.count("orders");
         ("orders", formulas::order_of_loops(random))
     } else {

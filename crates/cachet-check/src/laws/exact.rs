@@ -15,7 +15,7 @@
 use super::Outcome;
 use super::terms::{Id, Node, Terms};
 use crate::formula::{Formula, Problem, Term, Var};
-use crate::prover::{self, Verdict};
+use crate::prover::Verdict;
 use cachet_core::interpret::scalar;
 use cachet_core::ir::{Elem, Lit, Prim};
 use cachet_core::print::{decimal, print_float};
@@ -29,7 +29,7 @@ pub fn equal(terms: &Terms, left: Id, right: Id) -> Outcome {
     if let Some(shown) = differing(terms, left, right) {
         return shown;
     }
-    let mut tidy = Tidy { terms: Terms::about(&terms.vars), rings: HashMap::new(), by_ring: HashMap::new() };
+    let mut tidy = Tidy { terms: terms.beside(), rings: HashMap::new(), by_ring: HashMap::new() };
     let (left, right) = match tidy.all(terms, left, right) {
         Some(both) => both,
         None => return Outcome::Unknown("it is too large".into()),
@@ -346,7 +346,7 @@ fn by_order(terms: &Terms, left: Id, right: Id) -> Outcome {
         _ => return Outcome::Unknown("it is about words without an order".into()),
     };
     let problem = Problem { names: order.names, hypotheses: order.facts, goal, hints: vec![] };
-    match prover::prove(&problem) {
+    match terms.prove(&problem) {
         Verdict::Proved(_) => Outcome::Holds,
         Verdict::Refuted(_) if order.loose => {
             Outcome::Unknown("it needs more than the order of words and what single operations do".into())

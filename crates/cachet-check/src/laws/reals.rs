@@ -405,13 +405,13 @@ fn decide(terms: &Terms, goal: &Condition, fails: &dyn Fn(&[i128], Option<Sides>
         }
     }
     let mut problem = Problem { names, hypotheses, goal, hints: vec![] };
-    match prover::prove(&problem) {
+    match terms.prove(&problem) {
         Verdict::Proved(_) => Outcome::Holds,
         Verdict::Undecided { reason } => Outcome::Unknown(format!("the prover gave up: {reason}")),
         Verdict::Refuted(_) => {
             // With `one` at 1 the model's numbers are the elements' own.
             problem.hypotheses.push(Term::Var(scale.one).equals(1));
-            match prover::prove(&problem) {
+            match terms.prove(&problem) {
                 Verdict::Refuted(model) => {
                     let order: Vec<Var> = (0..terms.vars.len() as u32).map(Var).collect();
                     fails(&prover::minimise(&problem, &model, &order), None)

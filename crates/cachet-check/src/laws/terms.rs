@@ -2,8 +2,13 @@
 //!
 //! Pure functions are written out, tuples taken apart, equal terms shared. A node's operands stand before it.
 
+use crate::formula::Problem;
+use crate::proofs::Decided;
+use crate::prover::{self, Verdict};
 use cachet_core::ir::{Elem, Lit, Op, Prim, Program, PureId, Ty, Word};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A node by its position.
 pub type Id = usize;
@@ -46,12 +51,37 @@ pub struct Terms {
     /// Name and type of each element.
     pub vars: Vec<(String, Elem)>,
     known: HashMap<Node, Id>,
+    /// The conditions on integers that proofs about these elements came to.
+    asked: Rc<RefCell<Vec<Decided>>>,
 }
 
 impl Terms {
-    /// No terms about the same elements.
+    /// No terms about some elements.
+    #[cfg(test)]
     pub fn about(vars: &[(String, Elem)]) -> Terms {
         Terms { vars: vars.to_vec(), ..Terms::default() }
+    }
+
+    /// No terms about the same elements.
+    pub fn beside(&self) -> Terms {
+        Terms { vars: self.vars.clone(), asked: Rc::clone(&self.asked), ..Terms::default() }
+    }
+
+    /// Decides a condition that a proof about these elements comes to.
+    pub fn prove(&self, problem: &Problem) -> Verdict {
+        let verdict = prover::prove(problem);
+        let model = match &verdict {
+            Verdict::Proved(_) => None,
+            Verdict::Refuted(model) => Some(model.clone()),
+            Verdict::Undecided { .. } => return verdict,
+        };
+        self.asked.borrow_mut().push(Decided { problem: problem.clone(), model });
+        verdict
+    }
+
+    /// The conditions that were decided so.
+    pub fn asked(&self) -> Vec<Decided> {
+        self.asked.borrow().clone()
     }
 
     /// A node, the same for the same operation on the same operands.
