@@ -7,7 +7,7 @@ use crate::mutate::programs;
 use crate::population::Report;
 use crate::random::Random;
 use crate::runs::{self, Ready, Stopped};
-use cachet::native::{Problem, compile};
+use cachet::native::{Native, Problem, compile};
 use cachet::pipeline::Outcome;
 use cachet_check::checked::Checker;
 use cachet_check::relation::Asked;
@@ -347,17 +347,17 @@ impl Case {
         let verdict = self.verdict(&outcome);
         let Verdict::Accepted(nest, fun) = verdict else { return (verdict, None) };
         let program = outcome.checked.program();
-        let (native, no_code) = match effort.llvm {
-            None => (None, None),
-            Some(llvm) => {
-                let types = |id: FunId| (id, self.types(program, &program.funs[id.index()]));
-                match compile(&outcome, &[types(nest), types(fun)], llvm) {
-                    Ok(native) => (Some(native), None),
-                    Err(problem) => (None, Some(told(problem))),
-                }
-            }
+        let native = effort.llvm.map(|llvm| {
+            let types = |id: FunId| (id, self.types(program, &program.funs[id.index()]));
+            compile(&outcome, &[types(nest), types(fun)], llvm)
+        });
+        // The kernels are there as long as what they belong to.
+        let kernels = native.as_ref().map(|n| n.as_ref().map_err(Clone::clone).and_then(Native::kernels));
+        let (kernels, no_code) = match kernels {
+            None => (vec![], None),
+            Some(Ok(kernels)) => (kernels, None),
+            Some(Err(problem)) => (vec![], Some(told(problem))),
         };
-        let kernels = native.as_ref().and_then(|n| n.kernels().ok()).unwrap_or_default();
         let mut seen = self.compare(program, nest, fun, &kernels, effort);
         seen.no_code = no_code;
         (verdict, Some(seen))
