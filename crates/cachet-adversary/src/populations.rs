@@ -2,13 +2,21 @@
 
 mod drawn_steps;
 mod native_code;
+mod planted;
 mod printed;
 
 use crate::population::Population;
 
 /// All of them.
 pub fn all() -> &'static [Population] {
-    &[drawn_steps::ON_NESTS, native_code::DRAWN, printed::PRINTED, drawn_steps::ON_GRIDS, native_code::GUARDED]
+    &[
+        drawn_steps::ON_NESTS,
+        native_code::DRAWN,
+        printed::PRINTED,
+        planted::PLANTED,
+        drawn_steps::ON_GRIDS,
+        native_code::GUARDED,
+    ]
 }
 
 /// Those of a promise, or of a name.

@@ -71,9 +71,9 @@ fn guarded(share: Share) -> Report {
 }
 
 /// A function, its inputs that run, and what the interpreter says of them.
-struct Subject {
-    drawn: Drawn,
-    runs: Vec<(Input, Expected)>,
+pub(super) struct Subject {
+    pub(super) drawn: Drawn,
+    pub(super) runs: Vec<(Input, Expected)>,
 }
 
 fn run(share: Share, at: impl Fn(Vec<Input>) -> Vec<Input>) -> Report {
@@ -108,7 +108,7 @@ fn levels(scale: Scale) -> &'static [Level] {
 }
 
 /// Draws functions and runs them in the interpreter.
-fn subjects(
+pub(super) fn subjects(
     seed: u64,
     numbers: std::ops::Range<usize>,
     at: &impl Fn(Vec<Input>) -> Vec<Input>,
