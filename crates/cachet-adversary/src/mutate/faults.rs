@@ -195,7 +195,7 @@ pub const FAULTS: &[Fault] = &[
                 // Only where both are of one type is it a program still.
                 match parts.as_slice() {
                     [Word::Lit(a), Word::Lit(b)] if a.elem == b.elem => *n = 0,
-                    [a, Word::Lit(b)] if matches!(a, Word::Index(_, e) if *e == b.elem) => *n = 0,
+                    [Word::Index(_, e), Word::Lit(b)] if *e == b.elem => *n = 0,
                     _ => return false,
                 }
                 true

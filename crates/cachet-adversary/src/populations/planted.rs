@@ -8,9 +8,9 @@
 use super::native_code::{Subject, subjects, target};
 use super::printed::{self, Read};
 use crate::mutate::faults::{Change, FAULTS, Fault, Stage, in_text};
-use crate::native::{Level, Runner};
+use crate::native::{Did, Level, Runner};
 use crate::population::{Population, Report, Share};
-use crate::sides::{Compiling, alone, call, difference, interpreted, ready};
+use crate::sides::{Compiling, Expected, alone, call, difference, interpreted, ready};
 use cachet_codegen::Options as Target;
 use cachet_core::ir::{FunId, Program};
 use std::cell::Cell;
@@ -32,7 +32,7 @@ const AT_ONCE: usize = 40;
 const LEVEL: Level = 3;
 /// A fault may make a loop that does not end.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// So many stages and faults there are at least.
+/// So many are planted at least.
 const WANTED: u64 = 20;
 
 /// Functions with what the interpreter says of them; drawn when they are first asked for, and for all faults.
@@ -70,8 +70,9 @@ fn run(share: Share) -> Report {
             (_, Err(_)) => continue,
         };
         match found {
-            Ok(tried) => {
+            Ok((tried, broke)) => {
                 report.count(&format!("found: {:?}", fault.stage));
+                report.add("found where a call did not come back", u64::from(broke));
                 report.add("functions until they were found", tried as u64);
             }
             Err(why) => report.fail(format!("{:?}: {}: {why}", fault.stage, fault.name), fault.name),
@@ -83,23 +84,25 @@ fn run(share: Share) -> Report {
         .sum();
     if report.skipped.is_none() {
         report.at_least("faults found", found, WANTED);
+        let broke = report.counted("found where a call did not come back");
+        report.at_least("found where a call did not come back", broke, 2);
     }
     report
 }
 
-/// How many functions were looked at until the fault was found.
+/// How many functions were looked at until the fault was found, and whether by a call that did not come back.
 fn natively(
     fault: &Fault,
     share: Share,
     batches: &mut Batches,
     target: &Target,
     runner: &mut Runner,
-) -> Result<usize, String> {
+) -> Result<(usize, bool), String> {
     let applied = Cell::new(0);
     for n in 0..share.count.div_ceil(AT_ONCE) {
         let (program, subjects) = batches.get(n);
-        if found(fault, program, subjects, target, runner, &applied)? {
-            return Ok((n + 1) * AT_ONCE);
+        if let Some(broke) = found(fault, program, subjects, target, runner, &applied)? {
+            return Ok(((n + 1) * AT_ONCE, broke));
         }
     }
     Err(match applied.get() {
@@ -115,7 +118,7 @@ fn found(
     target: &Target,
     runner: &mut Runner,
     applied: &Cell<u64>,
-) -> Result<bool, String> {
+) -> Result<Option<bool>, String> {
     let planted = |program: &mut Program| {
         if let Change::Fun(change) = fault.change {
             let changed = program.funs.iter_mut().filter_map(|f| change(f).then_some(())).count();
@@ -146,7 +149,7 @@ fn found(
         }
     }
     if hit.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     let subjects = hit;
     let funs: Vec<FunId> = subjects.iter().map(|s| s.drawn.fun).collect();
@@ -157,9 +160,21 @@ fn found(
     });
     let did = by.runner.run_until_broken(&ir, LEVEL, &calls.collect::<Vec<_>>())?;
     let runs = subjects.iter().flat_map(|s| s.runs.iter().map(move |(_, expected)| (s, expected)));
-    Ok(runs.zip(&did).any(|((s, expected), did)| {
-        difference(&program.funs[s.drawn.fun.index()], &s.drawn.lending, expected, did).is_some()
-    }))
+    let runs = runs.map(|(s, expected)| (*s, expected));
+    Ok(differs(program, runs.zip(&did)))
+}
+
+/// Whether a call differs, and if so whether it did not come back.
+fn differs<'a>(
+    program: &Program,
+    runs: impl IntoIterator<Item = ((&'a Subject, &'a Expected), &'a Did)>,
+) -> Option<bool> {
+    let other = |((s, expected), did): ((&Subject, &Expected), &Did)| {
+        let fun = &program.funs[s.drawn.fun.index()];
+        let what = difference(fun, &s.drawn.lending, expected, did);
+        what.map(|_| matches!(did, Did::Broke(_)))
+    };
+    runs.into_iter().find_map(other)
 }
 
 /// The interpreter is given another program: what it says then differs from generated code.
@@ -168,7 +183,7 @@ fn misread(
     subjects: &[Subject],
     planted: &dyn Fn(&mut Program),
     by: &mut Compiling<'_>,
-) -> Result<bool, String> {
+) -> Result<Option<bool>, String> {
     let mut other = program.clone();
     planted(&mut other);
     let funs: Vec<FunId> = subjects.iter().map(|s| s.drawn.fun).collect();
@@ -186,13 +201,12 @@ fn misread(
         }
     }
     let did = by.runner.run_until_broken(&ir, LEVEL, &calls)?;
-    Ok(said.iter().zip(&did).any(|((s, expected), did)| {
-        difference(&program.funs[s.drawn.fun.index()], &s.drawn.lending, expected, did).is_some()
-    }))
+    let runs = said.iter().map(|(s, expected)| (*s, expected));
+    Ok(differs(program, runs.zip(&did)))
 }
 
 /// How many listings were read until one computes something else.
-fn in_listings(change: fn(&str) -> Option<String>, share: Share) -> Result<usize, String> {
+fn in_listings(change: fn(&str) -> Option<String>, share: Share) -> Result<(usize, bool), String> {
     let mut applied = 0;
     for n in 0..share.count {
         let (case, drawn, inputs) = printed::drawn(share.seed, n);
@@ -201,7 +215,7 @@ fn in_listings(change: fn(&str) -> Option<String>, share: Share) -> Result<usize
             continue;
         }
         match printed::read(&case, &drawn, &inputs, &change) {
-            Read::Other(_) => return Ok(n + 1),
+            Read::Other(_) => return Ok((n + 1, false)),
             Read::Same | Read::Refused => applied += 1,
             Read::Nothing => {}
         }
