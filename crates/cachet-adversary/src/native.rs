@@ -79,6 +79,7 @@ pub type Level = u8;
 /// The process that runs generated code.
 pub struct Runner {
     running: Option<Running>,
+    patience: Duration,
 }
 
 struct Running {
@@ -86,6 +87,7 @@ struct Running {
     answers: Receiver<String>,
     /// What was printed since the last answer.
     printed: String,
+    patience: Duration,
 }
 
 impl Drop for Running {
@@ -99,25 +101,39 @@ impl Drop for Running {
 impl Runner {
     /// None is started before there is something to run.
     pub fn new() -> Runner {
-        Runner { running: None }
+        Runner::patient(PATIENCE)
+    }
+
+    /// One that takes what does not answer for so long to be broken.
+    pub fn patient(patience: Duration) -> Runner {
+        Runner { running: None, patience }
+    }
+
+    /// As [`Runner::run`], up to the first call that does not come back.
+    pub fn run_until_broken(&mut self, ir: &str, level: Level, calls: &[Call]) -> Result<Vec<Did>, String> {
+        self.some(ir, level, calls, true)
     }
 
     /// Compiles a text and makes calls; an answer for each, in order. The text is refused by LLVM, or the process cannot be
     /// had, in the error.
     pub fn run(&mut self, ir: &str, level: Level, calls: &[Call]) -> Result<Vec<Did>, String> {
+        self.some(ir, level, calls, false)
+    }
+
+    fn some(&mut self, ir: &str, level: Level, calls: &[Call], one: bool) -> Result<Vec<Did>, String> {
         let ir = heap::guarded(ir);
         let mut out = Vec::new();
         while out.len() < calls.len() || calls.is_empty() {
             let mut running = match self.running.take() {
                 Some(running) => running,
-                None => Running::start()?,
+                None => Running::start(self.patience)?,
             };
             let broke = running.compile_and_call(&ir, level, &calls[out.len()..], &mut out)?;
             match broke {
                 None => self.running = Some(running),
                 Some(why) => out.push(Did::Broke(why)),
             }
-            if calls.is_empty() {
+            if calls.is_empty() || one && matches!(out.last(), Some(Did::Broke(_))) {
                 break;
             }
         }
@@ -132,7 +148,7 @@ impl Default for Runner {
 }
 
 impl Running {
-    fn start() -> Result<Running, String> {
+    fn start(patience: Duration) -> Result<Running, String> {
         let exe = std::env::current_exe().map_err(|e| format!("this program's own file: {e}"))?;
         let mut process = Command::new(exe)
             .args([CHILD_TEST, "--exact", "--nocapture", "--test-threads=1"])
@@ -152,7 +168,7 @@ impl Running {
                 }
             }
         });
-        let mut running = Running { process, answers, printed: String::new() };
+        let mut running = Running { process, answers, printed: String::new(), patience };
         match running.answer()? {
             Ok(word) if word == "ready" => Ok(running),
             Ok(word) => Err(format!("the process for generated code said `{word}`")),
@@ -163,7 +179,7 @@ impl Running {
     /// The rest of the next line that is an answer, or how the process ended.
     fn answer(&mut self) -> Result<Result<String, String>, String> {
         loop {
-            match self.answers.recv_timeout(PATIENCE) {
+            match self.answers.recv_timeout(self.patience) {
                 Ok(line) => match line.strip_prefix(MARK) {
                     Some(answer) => return Ok(Ok(answer.to_string())),
                     None => {
@@ -171,7 +187,9 @@ impl Running {
                         self.printed.push('\n');
                     }
                 },
-                Err(RecvTimeoutError::Timeout) => return Ok(Err(format!("no answer in {} s", PATIENCE.as_secs()))),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Ok(Err(format!("no answer in {} s", self.patience.as_secs())));
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.process.wait().map_err(|e| e.to_string())?;
                     return Ok(Err(format!("the process ended: {status}")));

@@ -15,6 +15,7 @@ mod kinds_of_condition;
 mod mutated_schedules;
 mod mutated_steps;
 mod native_code;
+mod planted;
 mod printed;
 mod proof_cache;
 mod random_conditions;
@@ -33,6 +34,7 @@ pub fn all() -> &'static [Population] {
         mutated_schedules::MUTATED,
         native_code::DRAWN,
         printed::PRINTED,
+        planted::PLANTED,
         schedules::SCHEDULES,
         whole_claims::WRITTEN,
         whole_claims::DRAWN,

@@ -12,8 +12,8 @@ use cachet_oracle::hostile::{KINDS, Kind, poison};
 
 /// A run that takes more steps is none of ours.
 const MOST_STEPS: u64 = 60_000;
-/// Sizes that are drawn besides nothing and one.
-const SIZES: [i64; 7] = [0, 1, 2, 3, 4, 5, 8];
+/// Sizes that are drawn besides nothing and one: around short blocks, a vector, and a few vectors with one more.
+const SIZES: [i64; 8] = [0, 1, 2, 3, 4, 5, 8, 17];
 
 /// The words and the memory that a function is run on.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use cachet_core::ir::Elem;
 /// What a buffer is filled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Zeros of both signs, ones, subnormals, extremes, infinities, NaNs of both kinds, neighbours of one.
+    /// Zeros of both signs, ones, subnormals, extremes, infinities, NaNs of both kinds, neighbours of one, and what lies just
+    /// above the middle of two neighbours in a narrower format.
     Special,
     /// Large numbers and small ones among them: another order of a sum gives another result.
     Orders,
@@ -114,6 +115,8 @@ macro_rules! floats {
             const QUIET: u64 = 1 << (FRACTION - 1);
             // The largest power of two whose square is lost beside a one.
             const TINY: u64 = 1 << (FRACTION - FRACTION / 2 - 1);
+            // Just above the middle of two neighbours of a format of so many bits: rounding to another one first shows.
+            let middle = |fraction: u32| ONE | 1 << FRACTION.saturating_sub(fraction + 1) | 1;
             let power = |n: u64| (BIAS + n) << FRACTION;
             let sign = (draw & 1) << (FRACTION + $exponent);
             let pick = |list: &[u64]| sign | list[(draw >> 8) as usize % list.len()];
@@ -128,12 +131,17 @@ macro_rules! floats {
                     MAX,
                     INFINITY,
                     INFINITY | QUIET,
+                    INFINITY | QUIET | 2,
                     INFINITY | 1,
+                    INFINITY | QUIET >> 1,
                     ONE + 1,
                     ONE - 1,
                     unit,
                     power(1),
                     ONE - (1 << FRACTION),
+                    middle(7),
+                    middle(10),
+                    middle(23),
                 ]),
                 Kind::Orders => {
                     // The smallest power of two that loses a one beside it, twice.

@@ -104,6 +104,8 @@ struct Draw<'a> {
     buffers: Vec<Cells>,
     /// Sizes that are above 0 here: a loop over them is around.
     some: Vec<Var>,
+    /// Loop variables that run over a size, each with it.
+    over: Vec<(Var, Var)>,
     /// How many loops are around.
     loops: usize,
     in_grid: bool,
@@ -146,12 +148,16 @@ impl<'a> Draw<'a> {
             muts: vec![],
             buffers: vec![],
             some: vec![],
+            over: vec![],
             loops: 0,
             in_grid: false,
             names: 0,
             callees: vec![],
         };
-        draw.wanted = (0..3).map(|_| draw.random.pick(&coverage::operations())).collect();
+        // One in three is of floats: there is more to get wrong.
+        let all = coverage::operations();
+        let floats: Vec<_> = all.iter().filter(|(_, e)| e.is_float()).copied().collect();
+        draw.wanted = [&all, &all, &floats].map(|from| draw.random.pick(from)).to_vec();
         draw.palette = draw.wanted.iter().map(|(prim, of)| Ty::Elem(coverage::result(*prim, *of))).collect();
         let other = draw.any_ty();
         draw.palette.push(other);

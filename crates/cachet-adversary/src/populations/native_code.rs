@@ -59,7 +59,11 @@ pub fn target() -> Result<Target, String> {
 }
 
 fn drawn(share: Share) -> Report {
-    run(share, |inputs| inputs)
+    let (mut report, counts) = run(share, |inputs| inputs);
+    if report.skipped.is_none() {
+        operations(&counts, &mut report, share.count as u64);
+    }
+    report
 }
 
 /// Every input at every place.
@@ -68,19 +72,20 @@ fn guarded(share: Share) -> Report {
         let each = |i: Input| PLACES.map(|place| Input { place, ..i.clone() });
         inputs.into_iter().flat_map(each).collect()
     })
+    .0
 }
 
 /// A function, its inputs that run, and what the interpreter says of them.
-struct Subject {
-    drawn: Drawn,
-    runs: Vec<(Input, Expected)>,
+pub(super) struct Subject {
+    pub(super) drawn: Drawn,
+    pub(super) runs: Vec<(Input, Expected)>,
 }
 
-fn run(share: Share, at: impl Fn(Vec<Input>) -> Vec<Input>) -> Report {
+fn run(share: Share, at: impl Fn(Vec<Input>) -> Vec<Input>) -> (Report, coverage::Counts) {
     let mut report = Report::default();
     let target = match target() {
         Ok(target) => target,
-        Err(why) => return Report { skipped: Some(why), ..report },
+        Err(why) => return (Report { skipped: Some(why), ..report }, coverage::Counts::new()),
     };
     let mut runner = Runner::new();
     let mut counts = coverage::Counts::new();
@@ -96,19 +101,31 @@ fn run(share: Share, at: impl Fn(Vec<Input>) -> Vec<Input>) -> Report {
         module(&program, &subjects, level, &mut compiling, &mut report);
     }
     told(&mut report, &counts, share.count as u64);
-    report
+    (report, counts)
 }
 
-/// Mostly the one that is used, and in a longer run each.
+/// Each operation on each element type is wanted as often as any node.
+fn operations(counts: &coverage::Counts, report: &mut Report, cases: u64) {
+    let names = coverage::operations().into_iter().map(|(prim, e)| coverage::name(prim, e));
+    let least = names.map(|o| counts.get(&o).copied().unwrap_or(0)).min().unwrap_or(0);
+    report.at_least("of each operation on each element type", least, scaled(cases));
+}
+
+/// How often a node is wanted in so many functions.
+fn scaled(cases: u64) -> u64 {
+    (WANTED * cases).div_ceil(3_000).min(WANTED)
+}
+
+/// Each in turn; in a longer run mostly the one that is used.
 fn levels(scale: Scale) -> &'static [Level] {
     match scale {
-        Scale::Ordinary => &[3, 0, 1, 2, 0],
+        Scale::Ordinary => &[3, 0, 1, 0, 2, 0],
         Scale::Nightly => &[3, 0, 3, 1, 3, 2],
     }
 }
 
 /// Draws functions and runs them in the interpreter.
-fn subjects(
+pub(super) fn subjects(
     seed: u64,
     numbers: std::ops::Range<usize>,
     at: &impl Fn(Vec<Input>) -> Vec<Input>,
@@ -162,7 +179,7 @@ fn module(program: &Program, subjects: &[Subject], level: Level, by: &mut Compil
     let funs: Vec<FunId> = subjects.iter().map(|s| s.drawn.fun).collect();
     let (ir, entries) = match by.text(program, &funs) {
         Ok(text) => text,
-        Err(why) => return report.fail(format!("no code: {why}"), names(program, subjects)),
+        Err(why) => return refused(program, subjects, level, &why, by, report),
     };
     let calls = subjects.iter().zip(&entries).flat_map(|(s, entry)| {
         let fun = &program.funs[s.drawn.fun.index()];
@@ -170,7 +187,7 @@ fn module(program: &Program, subjects: &[Subject], level: Level, by: &mut Compil
     });
     let did = match by.runner.run(&ir, level, &calls.collect::<Vec<_>>()) {
         Ok(did) => did,
-        Err(why) => return report.fail(format!("no code: {why}"), names(program, subjects)),
+        Err(why) => return refused(program, subjects, level, &why, by, report),
     };
     let mut did = did.iter();
     for s in subjects {
@@ -232,24 +249,33 @@ fn failure(
     report.fail(format!("{name}{note}: {}", last.as_deref().unwrap_or(what)), shown);
 }
 
-fn names(program: &Program, subjects: &[Subject]) -> String {
-    subjects.iter().map(|s| program.funs[s.drawn.fun.index()].name.clone() + "\n").collect()
+/// There is no code for a module: the functions for which alone there is none either, or the module's error.
+fn refused(
+    program: &Program,
+    subjects: &[Subject],
+    level: Level,
+    why: &str,
+    by: &mut Compiling<'_>,
+    report: &mut Report,
+) {
+    let before = report.failures.len();
+    for s in subjects {
+        let case = alone(program, &s.drawn, &[]);
+        let text = by.text(&case.program, &[case.fun]);
+        if let Err(why) = text.and_then(|(ir, _)| by.runner.run(&ir, level, &[])) {
+            report.fail(format!("no code: {why}"), show(&case));
+        }
+    }
+    if report.failures.len() == before {
+        report.fail(format!("no code for a module: {why}"), &program.funs[subjects[0].drawn.fun.index()].name);
+    }
 }
 
 /// What was seen, and how much is wanted.
 fn told(report: &mut Report, counts: &coverage::Counts, cases: u64) {
-    let scaled = |wanted: u64| (wanted * cases).div_ceil(3_000).min(wanted);
     let of = |what: &str| counts.get(what).copied().unwrap_or(0);
     for node in NODES {
-        report.at_least(node, of(node), scaled(WANTED));
-    }
-    let operations = coverage::operations();
-    let operations: Vec<String> = operations.into_iter().map(|(prim, e)| coverage::name(prim, e)).collect();
-    let least = operations.iter().map(|o| (of(o), o)).min();
-    if let Some((n, operation)) = least {
-        report.add(&format!("of the rarest operation, {operation}"), n);
-        let often = operations.iter().filter(|o| of(o) >= scaled(WANTED)).count();
-        report.at_least("operations with an element type, often enough", often as u64, operations.len() as u64);
+        report.at_least(node, of(node), scaled(cases));
     }
     let (ran, runs) = (report.counted("functions that ran"), report.counted("runs"));
     report.at_least_percent("functions that ran", ran, 90, cases);

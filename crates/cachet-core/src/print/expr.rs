@@ -1,7 +1,6 @@
 //! Indices, guards, domains and words as text.
 
 use super::float;
-use super::value::has_let;
 use crate::ir::{
     Access, Binding, BlockPart, Buffer, BufferInfo, Device, Domain, Elem, Fun, Guard, Ix, Local, LocalInfo, Op, Prim,
     Program, Pure, RecordInfo, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
@@ -246,15 +245,15 @@ impl<'a> Names<'a> {
                 }
             },
             Word::Let(l, a, b) => {
-                let text = self.named(*l, b, |names| format!("{} in {}", names.binding_of(*l, a), names.word(b)));
+                let text = self.named(*l, b, |names| {
+                    format!("{} in {}", names.binding_of(*l, a), names.word_in(b, Level::Open, want))
+                });
                 (Level::Open, text)
             }
-            Word::If(_, a, b) if has_let(a) || has_let(b) => (Level::Open, self.lines(word, want).join("\n")),
             Word::If(g, a, b) => {
                 let (a, b) = (self.word_in(a, Level::Open, want), self.word_in(b, Level::Open, want));
                 (Level::Open, format!("if {} then {a} else {b}", self.guard(g)))
             }
-            Word::Fold(f) if has_let(&f.body) => (Level::Open, self.lines(word, want).join("\n")),
             Word::Fold(f) => {
                 let body = self.word_in(&f.body, Level::Open, self.local_ty(f.acc));
                 (Level::Open, format!("{} {body}", self.fold_head(f)))
@@ -392,7 +391,8 @@ impl<'a> Names<'a> {
             true => self.locals.get(local.index()).map_or_else(String::new, |l| format!(": {}", self.ty(&l.ty))),
             false => String::new(),
         };
-        format!("let {}{ty} = {}", self.local(local), self.word(word))
+        let word = self.word_in(word, Level::Open, self.local_ty(local));
+        format!("let {}{ty} = {word}", self.local(local))
     }
 
     /// A fold's head, up to `do`.
@@ -609,7 +609,7 @@ impl std::fmt::Display for Prim {
 #[cfg(test)]
 mod tests {
     use super::Names;
-    use crate::ir::{Device, Elem, Local, LocalInfo, Op, Prim, Program, Ty, Word};
+    use crate::ir::{Device, Elem, Lit, Local, LocalInfo, Op, Prim, Program, Ty, Word};
 
     #[test]
     fn a_let_that_would_capture_another_name_prints_under_a_free_one() {
@@ -623,5 +623,37 @@ mod tests {
         assert_eq!(names.word(&bound(add(local(1), local(1)))), "let t = t in t + t");
         assert_eq!(names.word(&bound(add(local(1), local(0)))), "let t_2 = t in t_2 + t");
         assert_eq!(names.word(&bound(add(local(1), add(local(0), local(2))))), "let t_3 = t in t_3 + (t + t_2)");
+    }
+
+    #[test]
+    fn a_comparison_that_is_compared_stands_in_brackets() {
+        let info = |ty: Elem| LocalInfo { name: format!("{ty}"), ty: Ty::Elem(ty), dims: vec![], mutable: false };
+        let locals = [info(Elem::F32), info(Elem::Bool)];
+        let local = |l: u32| Word::Local(Local(l), vec![]);
+        let two = |p: Prim, a: Word, b: Word| Word::Op { op: Op::Prim(p), arith: Device::HOST, args: vec![a, b] };
+        let program = Program::default();
+        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[] };
+        let less = two(Prim::Lt, local(0), local(0));
+        assert_eq!(names.word(&two(Prim::Eq, less.clone(), local(1))), "(f32 < f32) == bool");
+        assert_eq!(names.word(&two(Prim::Eq, local(1), less)), "bool == (f32 < f32)");
+    }
+
+    #[test]
+    fn a_name_has_its_type_where_its_word_says_none() {
+        let info = |ty: Elem| LocalInfo { name: "x".into(), ty: Ty::Elem(ty), dims: vec![], mutable: false };
+        let program = Program::default();
+        let op = |p: Prim, args: Vec<Word>| Word::Op { op: Op::Prim(p), arith: Device::HOST, args };
+        let lit = |elem: Elem, bits: u64| Word::Lit(Lit { elem, bits });
+        let head = |elem: Elem, word: Word| {
+            let locals = [info(elem)];
+            let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[] };
+            names.let_head(Local(0), &word)
+        };
+        let sides = vec![lit(Elem::Bool, 0), lit(Elem::U8, 1), lit(Elem::U8, 2)];
+        assert_eq!(head(Elem::U8, op(Prim::Select, sides)), "let x: u8 =");
+        assert_eq!(head(Elem::I16, op(Prim::Mul, vec![lit(Elem::I16, 3), lit(Elem::I16, 4)])), "let x: i16 =");
+        let bits = |elem: Elem, from: Elem| op(Prim::FromBits(elem), vec![op(Prim::Cast(from), vec![lit(from, 1)])]);
+        assert_eq!(head(Elem::BF16, bits(Elem::BF16, Elem::U16)), "let x: bf16 =");
+        assert_eq!(head(Elem::F32, bits(Elem::F32, Elem::U32)), "let x =");
     }
 }

@@ -168,7 +168,7 @@ fn floated(word: &Word, lets: &mut Vec<(Local, Word)>) -> Word {
 }
 
 /// Whether a `let` of it would stand before it.
-pub(super) fn has_let(word: &Word) -> bool {
+fn has_let(word: &Word) -> bool {
     let mut lets = Vec::new();
     let value = floated(word, &mut lets);
     !lets.is_empty() || matches!(&value, Word::If(_, a, b) if has_let(a) || has_let(b))

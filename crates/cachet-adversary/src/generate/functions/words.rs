@@ -60,6 +60,10 @@ impl Draw<'_> {
                 _ => None,
             },
             Ix::Var(v) if self.some.contains(v) => {
+                let along: Vec<Var> = self.over.iter().filter(|(_, size)| size == v).map(|(i, _)| *i).collect();
+                if !along.is_empty() && !self.random.once_in(3) {
+                    return Some(Ix::Var(self.pick(&along)));
+                }
                 let ix = self.ix(1);
                 let low = Ix::Max(bx(ix), bx(Ix::Lit(0)));
                 Some(Ix::Min(bx(low), bx(plus(Ix::Var(*v), -1))))
@@ -109,6 +113,9 @@ impl Draw<'_> {
         } else {
             let var = self.var("i", VarKind::Index);
             self.indices.push(var);
+            if let (0.., Ix::Var(size)) = (lo, &hi) {
+                self.over.push((var, *size));
+            }
             (var, Domain::Range { lo: Ix::Lit(lo), hi })
         }
     }
@@ -120,6 +127,7 @@ impl Draw<'_> {
             self.some.pop();
         }
         self.indices.retain(|i| *i != var);
+        self.over.retain(|(i, _)| *i != var);
         self.blocks.retain(|g| *g != var);
     }
 
@@ -147,7 +155,16 @@ impl Draw<'_> {
             2 if self.loops < NESTED => {
                 let init = self.word(ty, down.min(1));
                 let (var, domain) = self.enter();
-                let (acc, body) = self.named(ty, |d| d.word(ty, down));
+                let (acc, mut body) = self.named(ty, |d| d.word(ty, down));
+                // A running total mostly goes on from what it was.
+                if let Ty::Elem(e) = ty
+                    && *e != Elem::Bool
+                    && !sixteen(*e)
+                    && !self.random.once_in(3)
+                {
+                    let prim = self.pick(&[Prim::Add, Prim::Add, Prim::Mul, Prim::Max, Prim::Min]);
+                    body = op(prim, vec![Word::Local(acc, vec![]), body]);
+                }
                 self.leave(var, &domain);
                 let span = At::default();
                 Word::Fold(bx(Fold { var, domain, acc, init, body, regroup: false, span }))
@@ -181,7 +198,8 @@ impl Draw<'_> {
                 Domain::Range { .. } => Domain::Range { lo: Ix::Lit(1), hi: Ix::Lit(1 + count) },
                 Domain::Blocks { size, .. } => Domain::Blocks { lo: Ix::Lit(0), hi: Ix::Lit(count * size), size },
             };
-            // The size that it was over is no longer known to be above 0.
+            // It no longer runs over the size that it was drawn for.
+            self.over.retain(|(i, _)| *i != var);
             if let Domain::Range { lo: Ix::Lit(0..), hi: Ix::Var(_) }
             | Domain::Blocks { lo: Ix::Lit(0..), hi: Ix::Var(_), .. } = entered
             {
@@ -324,6 +342,10 @@ impl Draw<'_> {
             | Prim::And
             | Prim::Or => vec![word(self, of), word(self, of)],
         };
+        // Products that are added are what contraction looks for.
+        if matches!(prim, Prim::Add | Prim::Sub) && of.is_float() && depth > 0 && self.random.once_in(2) {
+            args[0] = op(Prim::Mul, vec![self.word(&Ty::Elem(of), depth - 1), self.word(&Ty::Elem(of), depth - 1)]);
+        }
         let of = usize::from(prim == Prim::Select);
         if text && args[of..].iter().all(untyped) {
             let ty = type_of(self.program, &self.fun, &args[of]);
