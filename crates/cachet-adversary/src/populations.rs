@@ -1,5 +1,6 @@
 //! The populations, by promise.
 
+mod determinism;
 mod drawn_steps;
 mod garbage;
 mod hostile_programs;
@@ -15,6 +16,7 @@ pub fn all() -> &'static [Population] {
         garbage::IN_PROCESS,
         garbage::BY_COMMAND,
         hostile_programs::ALL,
+        determinism::EQUAL_BYTES,
         stable_proofs::RESTATED,
     ]
 }

@@ -46,4 +46,4 @@ macro_rules! promises {
     };
 }
 
-promises!(p2, p6, p12, p13, p15);
+promises!(p2, p6, p12, p13, p14, p15);
