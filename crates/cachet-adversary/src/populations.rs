@@ -1,5 +1,6 @@
 //! The populations, by promise.
 
+mod any_bytes;
 mod determinism;
 mod drawn_steps;
 mod garbage;
@@ -15,6 +16,7 @@ pub fn all() -> &'static [Population] {
         drawn_steps::ON_GRIDS,
         garbage::IN_PROCESS,
         garbage::BY_COMMAND,
+        any_bytes::ON_TARGETS,
         hostile_programs::ALL,
         determinism::EQUAL_BYTES,
         stable_proofs::RESTATED,
