@@ -42,6 +42,13 @@ pub fn extents(fun: &Fun, sizes: &[i64]) -> Vec<Vec<i64>> {
     fun.params.iter().map(param).collect()
 }
 
+/// The same, where they are numbers at all.
+pub fn extents_if_any(fun: &Fun, sizes: &[i64]) -> Option<Vec<Vec<i64>>> {
+    let size = |v| fun.sizes.iter().position(|s| *s == v).map(|n| sizes[n]);
+    let all = fun.params.iter().map(|p| fun.buffers[p.index()].extents.iter().map(|e| value(e, &size)).collect());
+    all.collect()
+}
+
 /// Arrays for a function's parameters, all of them filled.
 pub fn filled(fun: &Fun, sizes: &[i64], kind: Kind, seed: u64) -> Vec<Array> {
     let all = fun.params.iter().zip(extents(fun, sizes)).enumerate();

@@ -11,6 +11,7 @@
 
 pub mod command;
 pub mod corpus;
+pub mod fuzzing;
 pub mod generate;
 pub mod judge;
 pub mod lie;

@@ -1,10 +1,12 @@
 //! The populations, by promise.
 
+mod any_bytes;
 mod certificates;
 mod claims;
 mod contexts;
 mod counterexamples;
 mod crossed;
+mod determinism;
 mod doubt;
 mod drawn_steps;
 mod equations;
@@ -52,7 +54,9 @@ pub fn all() -> &'static [Population] {
         counterexamples::DRAWN,
         garbage::IN_PROCESS,
         garbage::BY_COMMAND,
+        any_bytes::ON_TARGETS,
         hostile_programs::ALL,
+        determinism::EQUAL_BYTES,
         stable_proofs::RESTATED,
         proof_cache::CACHE,
         kinds_of_condition::KINDS_OF_CONDITIONS,

@@ -22,6 +22,8 @@ pub struct Hostile {
     pub entries: BTreeMap<PathBuf, Entry>,
     /// What has to become of it.
     pub wanted: Wanted,
+    /// Whether it is one of very many that differ in a name or number: only the longer run takes it.
+    pub one_of_many: bool,
 }
 
 /// What is at a place in a folder.
@@ -55,7 +57,7 @@ impl Hostile {
     /// One file.
     pub fn text(name: impl Into<String>, text: impl Into<Vec<u8>>) -> Hostile {
         let entries = [(PathBuf::from(ROOT), Entry::File(text.into()))].into();
-        Hostile { name: name.into(), entries, wanted: Wanted::Answer }
+        Hostile { name: name.into(), entries, wanted: Wanted::Answer, one_of_many: false }
     }
 
     /// With something beside it.
@@ -72,6 +74,11 @@ impl Hostile {
     /// It has to be accepted.
     pub fn fine(self) -> Hostile {
         Hostile { wanted: Wanted::Fine, ..self }
+    }
+
+    /// There are very many like it.
+    pub fn one_of_many(self) -> Hostile {
+        Hostile { one_of_many: true, ..self }
     }
 
     /// Puts it into a folder, which is empty.

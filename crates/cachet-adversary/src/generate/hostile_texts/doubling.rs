@@ -23,7 +23,8 @@ pub(super) fn all() -> Vec<Hostile> {
         Hostile::text("sixty generic functions, each calling the next twice", generic(60)),
         Hostile::text("sixty implementations, each of the one before", implementations(60)),
         Hostile::text("a name that doubles with every step", names(40)),
-        Hostile::text("a hundred splits of one loop", splits(100)),
+        Hostile::text("thirty splits of one loop", splits(30)),
+        Hostile::text("a hundred splits of one loop", splits(100)).one_of_many(),
         Hostile::text("a hundred splits of a split", nested_splits(100)),
         Hostile::text("a step that doubles a body", doubling_step(40)),
         Hostile::text(

@@ -189,8 +189,12 @@ pub(super) fn all() -> Vec<Hostile> {
         .refused(),
     ];
     for name in TAKEN {
-        let called = Hostile::text(format!("a function called `{name}`"), function(name, "x"));
+        let called = Hostile::text(format!("a function called `{name}`"), function(name, "x")).one_of_many();
         out.push(if matches!(*name, "true" | "false") { called.refused() } else { called.fine() });
+    }
+    let usable: Vec<&str> = TAKEN.iter().copied().filter(|n| !matches!(*n, "true" | "false")).collect();
+    for (n, names) in usable.chunks(20).enumerate() {
+        out.push(Hostile::text(format!("functions with names that are taken, {n}"), functions(names)).fine());
     }
     // One program with all of them at once, as locals, arrays, loops and sizes.
     out.push(Hostile::text("locals, arrays and loops with names that are taken", locals()));
@@ -203,6 +207,18 @@ fn function(name: &str, argument: &str) -> String {
     let name = if name == "f" { argument } else { name };
     format!(
         "fn {name} (reads {argument}: [f32; N]) -> out y: [f32; N] =\n  for i in 0 .. N do store y[i] = load {argument}[i] * 2.0\n\nfn main () =\n  alloc x: [f32; 2]\n  for i in 0 .. 2 do store x[i] = 1.5\n  alloc y: [f32; 2]\n  {name} x y\n  print (load y[1])\n"
+    )
+}
+
+/// A function of each name, all called from `main`.
+fn functions(names: &[&str]) -> String {
+    let function =
+        |name: &&str| format!("fn {name} (mut z: [f32; N]) =\n  for i in 0 .. N do store z[i] = load z[i] * 2.0\n\n");
+    let call = |name: &&str| format!("  {name} z\n  print (load z[1])\n");
+    format!(
+        "{}fn main () =\n  alloc z: [f32; 2]\n  for i in 0 .. 2 do store z[i] = 1.5\n{}",
+        names.iter().map(function).collect::<String>(),
+        names.iter().map(call).collect::<String>()
     )
 }
 
