@@ -2,12 +2,13 @@
 
 use cachet_check::checked::{Claim, ClaimedLaw, LawBasis, RelationKind};
 use cachet_check::condition::{Kind, Proved};
+use cachet_core::script::Chosen;
 
 /// The name of the prover in claims.
 pub const PROVER: &str = concat!("cachet's own prover ", env!("CARGO_PKG_VERSION"));
 
-/// The claim's lines.
-pub fn text(claim: &Claim) -> String {
+/// The claim's lines, with the constants that were chosen in the files it stands on.
+pub fn text(claim: &Claim, chosen: &[Chosen]) -> String {
     let mut out = String::new();
     for link in &claim.links {
         let relation = match link.relation {
@@ -22,11 +23,23 @@ pub fn text(claim: &Claim) -> String {
     for law in &claim.laws {
         out.push_str(&format!("  by {} of {}, {}\n", law.law, law.of, basis(law)));
     }
+    chosen.iter().for_each(|c| out.push_str(&format!("  chosen {}\n", choice(c))));
     out.push_str("  trusted nothing\n");
     let s = |n: usize| if n == 1 { "" } else { "s" };
     let (steps, conditions) = (claim.steps, claim.conditions);
     out.push_str(&format!("  checked {steps} step{}, {conditions} condition{}, {PROVER}\n", s(steps), s(conditions)));
     out
+}
+
+/// `NR = 16, the least n, bound by n % 4 == 0`
+pub fn choice(c: &Chosen) -> String {
+    let bound = match c.bound_by.as_slice() {
+        [] => String::new(),
+        all => format!(", bound by {}", all.join(" and ")),
+    };
+    let (cost, least) = &c.cost;
+    let at = if i128::from(c.value) == *least { String::new() } else { format!(", {least}") };
+    format!("{} = {}, the least {cost}{at}{bound}", c.name, c.value)
 }
 
 /// Why a law may be used.

@@ -3,6 +3,7 @@
 use crate::render;
 use cachet::pipeline::Outcome;
 use cachet_check::checked::{Claim, LawBasis, RelationKind};
+use cachet_core::script::Chosen;
 use cachet_source::{Diagnostic, Sources, Span, codes};
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ pub fn diagnostics(outcome: &Outcome) -> Value {
 }
 
 /// A claim.
-pub fn claim(claim: &Claim) -> Value {
+pub fn claim(claim: &Claim, chosen: &[Chosen]) -> Value {
     let links: Vec<Value> = claim
         .links
         .iter()
@@ -85,11 +86,17 @@ pub fn claim(claim: &Claim) -> Value {
             json!({ "law": l.law, "of": l.of, "basis": basis, "interface": by })
         })
         .collect();
+    let chosen: Vec<Value> = chosen
+        .iter()
+        .map(|c| json!({ "name": c.name, "value": c.value, "least": c.cost.0, "bound_by": c.bound_by }))
+        .collect();
     json!({
         "name": claim.name,
         "links": links,
         "arithmetic": claim.arithmetic,
+        "requires": claim.requires,
         "by": laws,
+        "chosen": chosen,
         "trusted": [],
         "steps": claim.steps,
         "conditions": claim.conditions,

@@ -84,7 +84,7 @@ fn item(outcome: &Outcome, id: FunId, options: Options, paint: Paint) -> Option<
         out.push_str(&paint.program(&listing(program, last)));
     }
     match outcome.claims.get(&id) {
-        Some(c) => out.push_str(&format!("\n{}", claim::text(c))),
+        Some(c) => out.push_str(&format!("\n{}", claim::text(c, &outcome.module.chosen))),
         None => out.push_str(&format!("\n{}: refused after {} of its steps; no claim", last.name, trace.steps.len())),
     }
     Some(out)
@@ -213,7 +213,7 @@ fn item_json(outcome: &Outcome, id: FunId) -> Option<Value> {
         "listing": listing(program, last),
         "start": listing(program, &trace.start),
         "steps": steps,
-        "claim": outcome.claims.get(&id).map(json::claim),
+        "claim": outcome.claims.get(&id).map(|c| json::claim(c, &outcome.module.chosen)),
     }))
 }
 

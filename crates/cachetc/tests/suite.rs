@@ -127,7 +127,7 @@ fn formatted(file: &str, text: &str, outcome: &Outcome) -> Result<(), String> {
 }
 
 fn claims(outcome: &Outcome) -> Vec<String> {
-    outcome.claims.values().map(cachet::claim::text).collect()
+    outcome.claims.values().map(|c| cachet::claim::text(c, &outcome.module.chosen)).collect()
 }
 
 /// `main`, interpreted and native.
