@@ -70,6 +70,9 @@ fn find() -> Result<PathBuf, String> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let mut build = Command::new(cargo);
         build.current_dir(crate::corpus::root()).args(["build", "--quiet", "--workspace", "--bin", "cachetc"]);
+        if let Some(target) = folder.parent() {
+            build.arg("--target-dir").arg(target);
+        }
         match folder.file_name().and_then(OsStr::to_str) {
             Some("debug") | None => {}
             Some(profile) => drop(build.args(["--profile", profile])),
