@@ -3,6 +3,8 @@
 use crate::population::{AtLeast, AtMost, Ran, Wanted};
 use serde_json::{Value, json};
 
+/// How many failures of a population are printed.
+const MOST_FAILURES: usize = 8;
 /// How much of a failing case is printed, in lines.
 const MOST_LINES: usize = 60;
 
@@ -55,9 +57,12 @@ pub fn details(ran: &Ran) -> String {
     if !r.counts.is_empty() {
         out.push_str(&format!("  {}\n", list(r.counts.iter().map(|(what, n)| format!("{n} {what}")))));
     }
-    for failure in &r.failures {
+    for failure in r.failures.iter().take(MOST_FAILURES) {
         out.push_str(&format!("  FAILED: {}\n", failure.what));
         failure.case.lines().take(MOST_LINES).for_each(|line| out.push_str(&format!("    {line}\n")));
+    }
+    if r.failures.len() > MOST_FAILURES {
+        out.push_str(&format!("  and {} more\n", r.failures.len() - MOST_FAILURES));
     }
     out
 }
