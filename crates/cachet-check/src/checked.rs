@@ -584,7 +584,7 @@ fn halves(domain: &Domain) -> bool {
     }
 }
 
-/// Refuses what no rule here covers yet: devices need their arithmetic, leases exclusiveness, strides injectivity.
+/// Refuses what no rule here covers yet: devices need their arithmetic, strides injectivity.
 fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
     struct Uncovered(Option<(&'static str, cachet_source::Span)>);
     impl Visit for Uncovered {
@@ -593,10 +593,9 @@ fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
                 StmtKind::Grid(g) if g.device != Device::HOST || g.level != 0 => {
                     self.0 = self.0.or(Some(("grids of devices", stmt.span.0)))
                 }
-                StmtKind::Lease { .. } => {
-                    self.0 = self.0.or(Some(("the proof that a lease is exclusive", stmt.span.0)))
-                }
-                StmtKind::For { .. }
+                // A lease is another name: every rule follows it to the array, and the validator keeps names apart.
+                StmtKind::Lease { .. }
+                | StmtKind::For { .. }
                 | StmtKind::Grid(_)
                 | StmtKind::If { .. }
                 | StmtKind::Let { .. }

@@ -183,9 +183,11 @@ fn start<'a>(
         return refuse("the step names a place that the program does not have");
     }
     let outside = Live::of_block(&elsewhere.body).buffers;
+    let outside = outside.into_iter().map(|b| crate::wf::root(&rewrite.after, b)).collect();
     let relation =
         Relation { program, asked, fun, context, conditions, needs, laws, try_at: None, trace, cases, outside };
-    let (s, t) = (moves::grids_as_loops(&s.to_vec()), moves::grids_as_loops(&t.to_vec()));
+    let plain = |block: &[Stmt]| moves::grids_as_loops(&moves::leases_as_names(&rewrite.after, block));
+    let (s, t) = (plain(s), plain(t));
     Ok((relation, s, t))
 }
 

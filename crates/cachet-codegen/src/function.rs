@@ -185,6 +185,13 @@ impl Lower<'_, '_> {
         self.vars[v.index()] = Some(index);
     }
 
+    pub(crate) fn bind_buffer(&mut self, b: Buffer, memory: Memory) {
+        if self.buffers.len() <= b.index() {
+            self.buffers.resize(b.index() + 1, None);
+        }
+        self.buffers[b.index()] = Some(memory);
+    }
+
     pub(crate) fn buffer(&self, b: Buffer) -> Outcome<&Memory> {
         let found = self.buffers.get(b.index()).and_then(Option::as_ref);
         found.ok_or_else(|| self.ill_formed("a buffer is used where it is not known"))

@@ -60,7 +60,10 @@ impl Lower<'_, '_> {
                 self.store(to, &value)?;
             }
             StmtKind::Alloc(b) => return Ok(Some(self.allocate(*b)?)),
-            StmtKind::Lease { .. } => return Err(self.not_built("native code for leases")),
+            StmtKind::Lease { lease, of, mutable: _ } => {
+                let memory = self.buffer(*of)?.clone();
+                self.bind_buffer(*lease, memory);
+            }
             StmtKind::Call(call) => self.call(call)?,
             StmtKind::Print(word) => self.print(word)?,
         }

@@ -1,7 +1,7 @@
 //! What a file says, typed, and what one step proposes: the data that rooms hand to each other.
 
 use crate::equations::Contraction;
-use crate::ir::{Binding, BufferInfo, Fun, FunId, ImplId, Lit, Program};
+use crate::ir::{Binding, BufferInfo, Fun, FunId, ImplId, Level, Lit, Program};
 use crate::number::Proof;
 use crate::pattern::{Move, StepDef};
 use crate::print::decimal;
@@ -91,6 +91,17 @@ pub enum StepForm {
     GridOver(Vec<StepArg>),
     /// `pack a into P along g over (x, y) pad n with w`
     Pack(PackCall),
+    /// `keep P along g within L into Q`
+    Keep {
+        /// The buffer.
+        buffer: StepArg,
+        /// The loop in whose body it was filled.
+        along: StepArg,
+        /// The memory level.
+        level: Level,
+        /// The lease's name.
+        into: StepArg,
+    },
     /// `reduce x by (op: order)`
     Reduce {
         /// The sum.
@@ -201,6 +212,7 @@ impl StepCall {
             | StepForm::Split(_)
             | StepForm::Order(_)
             | StepForm::Pack(_)
+            | StepForm::Keep { .. }
             | StepForm::Reduce { .. } => &self.name,
         }
     }
@@ -220,6 +232,9 @@ impl fmt::Display for StepCall {
             StepForm::Pack(PackCall { array, into, along, over, pad }) => {
                 write!(f, "pack {array} into {into} along {along} over ({})", list(over))?;
                 pad.map_or(Ok(()), |(n, w)| write!(f, " pad {n} with {}", decimal(w)))
+            }
+            StepForm::Keep { buffer, along, level, into } => {
+                write!(f, "keep {buffer} along {along} within {} into {into}", level.name)
             }
             StepForm::Reduce { of, op, at: _ } => write!(f, "reduce {of} by ({op}: order)"),
         }

@@ -14,7 +14,7 @@
 //!    type parameters are bound to implementations of their interface; sizes agree in number.
 //! 10. *head*: parameters are parameters, `produces` and `scratch` name `mut` ones, sizes are sizes.
 //! 11. *leases*: while a lease is in force its buffer's own name is not used, except to lease it again where both are
-//!     read only; a read-only lease is not written.
+//!     read only; a read-only lease is not written. A lease has the extents and the layout of its buffer.
 //! 12. *grids*: a grid has an axis; a grid of level n + 1 stands in one of level n of the same device, and in no other; its body assigns no
 //!     local from outside, prints nothing and counts no differences, and calls nothing that does or that has a grid; a
 //!     window names a buffer from outside that may be written.
@@ -321,7 +321,7 @@ impl<'a> Check<'a> {
             self.fault("leases", format!("a lease to write `{}`, which is read only", self.buffer_name(of)));
         }
         self.bind_buffer(lease);
-        let shape = |b: Buffer| self.fun.buffers.get(b.index()).map(|i| (&i.elem, i.extents.len()));
+        let shape = |b: Buffer| self.fun.buffers.get(b.index()).map(|i| (&i.elem, &i.extents, &i.layout, &i.strides));
         if self.role(lease) != Some(Role::Lease(of)) || of >= lease {
             self.fault("head", "a lease names another buffer than its own");
         } else if shape(lease) != shape(of) {

@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// iteration's part is to be seen as that.
 pub fn infer(buffers: &[BufferInfo], axes: &[Var], body: &Block) -> Vec<Window> {
     let (boxes, reads) = (Vec::new(), Vec::new());
-    let mut found = Stores { buffers, inner: BTreeMap::new(), own: BTreeSet::new(), boxes, reads };
+    let mut found =
+        Stores { buffers, inner: BTreeMap::new(), own: BTreeSet::new(), leases: BTreeMap::new(), boxes, reads };
     visit_block(&mut found, body);
     found.widen(axes);
     let Stores { own, boxes, .. } = found;
@@ -36,7 +37,7 @@ pub fn infer(buffers: &[BufferInfo], axes: &[Var], body: &Block) -> Vec<Window> 
 /// to but not including. `None` where it cannot be read off. A guess, like all here.
 pub fn interval(inner: &BTreeMap<Var, Domain>, ix: &Ix) -> Option<(Ix, Ix)> {
     let (own, boxes, reads) = (BTreeSet::new(), Vec::new(), Vec::new());
-    Stores { buffers: &[], inner: inner.clone(), own, boxes, reads }.closed(ix)
+    Stores { buffers: &[], inner: inner.clone(), own, leases: BTreeMap::new(), boxes, reads }.closed(ix)
 }
 
 /// From, and up to but not including.
@@ -47,6 +48,8 @@ struct Stores<'a> {
     /// Loops and sums inside the grid.
     inner: BTreeMap<Var, Domain>,
     own: BTreeSet<Buffer>,
+    /// Leases inside the body: outside it their arrays go by their own names.
+    leases: BTreeMap<Buffer, Buffer>,
     boxes: Vec<(Buffer, Vec<Span>)>,
     /// What is read, in order.
     reads: Vec<(Buffer, Vec<Span>)>,
@@ -62,13 +65,15 @@ impl Visit for Stores<'_> {
             StmtKind::Alloc(b) => {
                 self.own.insert(*b);
             }
+            StmtKind::Lease { lease, of, .. } => {
+                self.leases.insert(*lease, *of);
+            }
             StmtKind::Call(c) => c.args.iter().for_each(|v| self.lend(v)),
             StmtKind::Store { .. }
             | StmtKind::If { .. }
             | StmtKind::Let { .. }
             | StmtKind::Var { .. }
             | StmtKind::Assign { .. }
-            | StmtKind::Lease { .. }
             | StmtKind::Print(_) => {}
         }
         visit_stmt(self, stmt);
@@ -99,16 +104,24 @@ impl Visit for Stores<'_> {
 
     fn store(&mut self, access: &Access) {
         let spans = self.spans(access);
-        self.reach(access.buffer, spans);
+        self.reach(self.root(access.buffer), spans);
     }
 
     fn load(&mut self, access: &Access) {
         let spans = self.spans(access);
-        self.reads.push((access.buffer, spans));
+        self.reads.push((self.root(access.buffer), spans));
     }
 }
 
 impl Stores<'_> {
+    /// The array that a lease is another name of, as far as its name is known outside.
+    fn root(&self, mut buffer: Buffer) -> Buffer {
+        while let Some(of) = self.leases.get(&buffer) {
+            buffer = *of;
+        }
+        buffer
+    }
+
     /// What is read of a written buffer, along the axes that no variable of the grid tells apart.
     fn widen(&mut self, axes: &[Var]) {
         for (buffer, spans) in std::mem::take(&mut self.reads) {
@@ -150,7 +163,7 @@ impl Stores<'_> {
                 })
                 .collect(),
         };
-        self.reach(view.buffer, spans);
+        self.reach(self.root(view.buffer), spans);
     }
 
     fn reach(&mut self, buffer: Buffer, spans: Vec<Span>) {

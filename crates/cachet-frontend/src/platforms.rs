@@ -3,12 +3,15 @@
 use crate::elaborate::{Done, ELEMS, Reported, World};
 use crate::numbers::Numbers;
 use crate::scope::{self, ItemRef};
-use cachet_core::ir::Elem;
+use cachet_core::ir::{Elem, Level};
 use cachet_machine::platform::{
     DEVICE_FIELDS, Device, Field, LEVEL_FIELDS, Missing, Part, Platform, Target, UNIT_FIELDS,
 };
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, DeviceEntry, Expr, ExprKind, Ident, Item, PlatformEntry, TargItem};
+
+/// The memory level that everything is in of which nothing is said.
+const OUTERMOST: &str = "DRAM";
 
 /// The numbers of a platform's entries.
 type Known = &'static [(&'static str, &'static str)];
@@ -226,6 +229,33 @@ impl World<'_> {
             }
             (Missing::Part(of), None) => {
                 Diagnostic::error(codes::UNKNOWN_NAME, e.span, format!("the platform has no {of}"))
+            }
+        };
+        Err(self.report(d))
+    }
+
+    /// A memory level of the host: the outermost, or one of the platform's.
+    pub(crate) fn level(&mut self, name: &Ident) -> Done<Level> {
+        let platform = self.platform.and_then(|r| self.platforms.get(&r));
+        if name.name == OUTERMOST || platform.is_some_and(|p| p.has_level(&name.name)) {
+            return Ok(Level { name: name.name.clone(), device: cachet_core::ir::Device::HOST });
+        }
+        if self.platform_refused {
+            return Err(Reported);
+        }
+        let d = match platform {
+            Some(p) => {
+                let levels: Vec<&str> = p.levels.iter().map(|l| l.name.as_str()).collect();
+                scope::unknown(name, "memory level", levels.iter().copied()).note(format!(
+                    "the levels of {} are {}",
+                    p.name,
+                    levels.join(", ")
+                ))
+            }
+            None => {
+                let message = format!("there is no memory level `{}`: this file names no platform", name.name);
+                Diagnostic::error(codes::UNKNOWN_NAME, name.span, message)
+                    .help("begin the file with `module (platform = NAME)`, and import the file that describes it")
             }
         };
         Err(self.report(d))

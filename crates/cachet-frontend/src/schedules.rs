@@ -294,8 +294,13 @@ impl Expansion {
                 let along = self.loop_arg(world, along)?;
                 StepForm::Pack(PackCall { array: self.new_name(array), into: self.new_name(into), along, over, pad })
             }
+            StepKind::Keep { buffer, along, level, into } => StepForm::Keep {
+                buffer: self.new_name(buffer),
+                along: self.loop_arg(world, along)?,
+                level: world.level(level)?,
+                into: self.new_name(into),
+            },
             StepKind::PackLanes { .. }
-            | StepKind::Keep { .. }
             | StepKind::Registers { .. }
             | StepKind::Compute { .. }
             | StepKind::Parts(_)

@@ -53,7 +53,9 @@ impl World<'_> {
                 let (device, tile) = (device.as_ref(), tile.as_ref());
                 self.grid(body, &GridSyntax { device, indices, tile, writes, body: inner }).map(Some)
             }
-            ast::StmtKind::Lease { .. } => Err(self.report(Diagnostic::not_built(s.span, "`lease`"))),
+            ast::StmtKind::Lease { mutable, name, buffer, level } => {
+                self.lease(body, *mutable, (name, buffer), level).map(Some)
+            }
             ast::StmtKind::Hole { hole, .. } => {
                 Err(self.report(Diagnostic::error(codes::SYNTAX, hole.span, "holes stand in step functions only")))
             }
@@ -314,6 +316,33 @@ impl World<'_> {
         });
         body.bind(name, Meaning::Buffer(buffer));
         Ok(StmtKind::Alloc(buffer))
+    }
+
+    /// `lease mut near = x at L1`: another name for an array, up to the end of the block.
+    fn lease(
+        &mut self,
+        body: &mut Body,
+        mutable: bool,
+        (name, buffer): (&Ident, &Ident),
+        level: &Ident,
+    ) -> Done<StmtKind> {
+        let of = self.buffer(body, buffer)?;
+        let level = self.level(level)?;
+        if body.find(&name.name).is_some() {
+            let message = format!("`{}` is defined already", name.name);
+            return Err(self.report(Diagnostic::error(codes::DUPLICATE_NAME, name.span, message)));
+        }
+        let info = BufferInfo {
+            name: name.name.clone(),
+            level,
+            role: Role::Lease(of),
+            span: At(name.span),
+            ..body.buffers[of.index()].clone()
+        };
+        body.buffers.push(info);
+        let lease = cachet_core::ir::Buffer(body.buffers.len() as u32 - 1);
+        body.bind(name, Meaning::Buffer(lease));
+        Ok(StmtKind::Lease { lease, of, mutable })
     }
 
     /// `print`, or a call.

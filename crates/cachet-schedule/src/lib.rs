@@ -49,6 +49,10 @@ pub fn apply(
             let pack = PackCall { along: along.into_iter().next().unwrap_or(pack.along.clone()), ..pack.clone() };
             steps::pack::apply(fun, call, &pack)
         }
+        StepForm::Keep { buffer, along, level, into } => {
+            let along = splits.resolve(std::slice::from_ref(along), call)?;
+            steps::keep::apply(fun, call, [buffer, &along[0], into], level)
+        }
         StepForm::Reduce { of, op, at } => {
             let of = splits.resolve(std::slice::from_ref(of), call)?;
             steps::reduce::apply(program, fun, call, &of, (op, *at))

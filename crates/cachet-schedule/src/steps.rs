@@ -1,9 +1,10 @@
 //! Steps that are written here, because their shape is not one pattern: `split`, `order`, `grid over`, `pack`,
-//! `reduce .. by`.
+//! `keep`, `reduce .. by`.
 //!
 //! They are as little believed as those of the library: each returns a program, a site and a recipe.
 
 pub mod grid;
+pub mod keep;
 pub mod nest;
 pub mod order;
 pub mod pack;

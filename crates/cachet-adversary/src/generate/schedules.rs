@@ -253,7 +253,7 @@ impl Given {
                 }
             }
             StepForm::Pack(p) => self.made.extend(p.over.iter().flat_map(names).map(String::from)),
-            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Reduce { .. } => {}
+            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}
         }
     }
 
@@ -300,6 +300,10 @@ impl Given {
             StepForm::Pack(p) => {
                 let along = self.name(&p.along);
                 format!("pack {} into {} along {along} over ({})", p.array, p.into, self.args(&p.over))
+            }
+            StepForm::Keep { buffer, along, level, into } => {
+                let along = self.name(along);
+                format!("keep {buffer} along {along} within {} into {into}", level.name)
             }
             StepForm::Order(args) => format!("order ({})", self.args(args)),
             StepForm::GridOver(args) => format!("grid over ({})", self.args(args)),
@@ -572,6 +576,7 @@ fn note_summed(call: &StepCall, summed: &mut BTreeSet<String>) {
         | StepForm::Order(_)
         | StepForm::GridOver(_)
         | StepForm::Pack(_)
+        | StepForm::Keep { .. }
         | StepForm::Reduce { .. } => {}
     }
 }
@@ -588,7 +593,11 @@ pub fn blocks(steps: &[StepCall]) -> Vec<i64> {
                     out.push(2);
                 }
             }
-            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Pack(_) | StepForm::Reduce { .. } => {}
+            StepForm::Order(_)
+            | StepForm::GridOver(_)
+            | StepForm::Pack(_)
+            | StepForm::Keep { .. }
+            | StepForm::Reduce { .. } => {}
         }
     }
     out

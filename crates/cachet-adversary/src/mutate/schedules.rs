@@ -120,6 +120,9 @@ fn each_name(step: &mut StepCall, change: &mut impl FnMut(&mut StepArg)) {
             [&mut p.array, &mut p.into, &mut p.along].into_iter().for_each(|a| arg(a, change));
             p.over.iter_mut().for_each(|a| arg(a, change));
         }
+        StepForm::Keep { buffer, along, into, .. } => {
+            [buffer, along, into].into_iter().for_each(|a| arg(a, change));
+        }
         StepForm::Reduce { of, .. } => arg(of, change),
     }
 }

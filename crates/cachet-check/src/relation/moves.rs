@@ -233,6 +233,46 @@ fn binds(block: &[Stmt]) -> bool {
     })
 }
 
+/// A block with what is leased under its own name.
+///
+/// A lease is another name for an array, whose own name is not used while it is in force: both programs are well-formed.
+pub(super) fn leases_as_names(fun: &cachet_core::ir::Fun, block: &[Stmt]) -> Block {
+    let mut names = Subst::default();
+    let leases = (0..fun.buffers.len() as u32).map(cachet_core::ir::Buffer);
+    for b in leases.filter(|b| matches!(fun.buffers[b.index()].role, cachet_core::ir::Role::Lease(_))) {
+        names.buffers.insert(b, crate::wf::root(fun, b));
+    }
+    if names.buffers.is_empty() {
+        return block.to_vec();
+    }
+    without_leases(&names.block(block))
+}
+
+fn without_leases(block: &[Stmt]) -> Block {
+    let mut out = Vec::new();
+    for s in block {
+        let kind = match &s.kind {
+            StmtKind::Lease { .. } => continue,
+            StmtKind::For { var, domain, body } => {
+                StmtKind::For { var: *var, domain: domain.clone(), body: without_leases(body) }
+            }
+            StmtKind::Grid(g) => StmtKind::Grid(Box::new(Grid { body: without_leases(&g.body), ..(**g).clone() })),
+            StmtKind::If { guard, then, els } => {
+                StmtKind::If { guard: guard.clone(), then: without_leases(then), els: without_leases(els) }
+            }
+            StmtKind::Let { .. }
+            | StmtKind::Var { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Alloc(_)
+            | StmtKind::Call(_)
+            | StmtKind::Print(_) => s.kind.clone(),
+        };
+        out.push(Stmt { kind, span: s.span });
+    }
+    out
+}
+
 /// A block with every grid of the host as loops, one axis inside another.
 ///
 /// Both programs are well-formed, so the iterations of each grid touch nothing of one another's: any interleaving of

@@ -224,6 +224,12 @@ fn leases_are_kept_apart() {
         let l = f.buf("l", F32, &[n(1), n(1)], Role::Lease(a));
         f.body.push(stmt(StmtKind::Lease { lease: l, of: a, mutable: true }));
     });
+    // Longer than what it is a name of.
+    let mut f = empty_fun("longer");
+    let a = f.buf("a", F32, &[n(2)], Role::Alloc);
+    let l = f.buf("l", F32, &[n(3)], Role::Lease(a));
+    f.body = vec![stmt(StmtKind::Alloc(a)), stmt(StmtKind::Lease { lease: l, of: a, mutable: true })];
+    assert_eq!(broken(&program(vec![f])), ["leases"]);
 }
 
 /// A function with a grid of level 0 around the given statements, and another function after it.

@@ -111,7 +111,7 @@ fn three(pack: &PackCall, call: &StepCall) -> Result<[Named; 3], Diagnostic> {
     })
 }
 
-fn array_of(fun: &Fun, name: &Named, call: &StepCall) -> Result<Buffer, Diagnostic> {
+pub(super) fn array_of(fun: &Fun, name: &Named, call: &StepCall) -> Result<Buffer, Diagnostic> {
     let found = (0..fun.buffers.len() as u32).map(Buffer).rev().find(|b| fun.buffers[b.index()].name == name.name);
     found.ok_or_else(|| {
         let known: Vec<&str> = fun.params.iter().map(|b| fun.buffers[b.index()].name.as_str()).collect();
