@@ -14,6 +14,7 @@ pub fn all() -> &'static [Population] {
         native_code::DRAWN,
         printed::PRINTED,
         planted::PLANTED,
+        planted::PLANTED_IN_LISTINGS,
         drawn_steps::ON_GRIDS,
         native_code::GUARDED,
     ]
