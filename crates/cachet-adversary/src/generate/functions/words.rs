@@ -329,6 +329,8 @@ impl Draw<'_> {
             Prim::Select => vec![Elem::Bool, of, of],
             Prim::Fma => vec![of; 3],
             Prim::Neg | Prim::Abs | Prim::Sqrt | Prim::Not | Prim::ToBits => vec![of],
+            // A narrow float comes from the widest in two steps, which have to round like one.
+            Prim::Cast(Elem::F16 | Elem::BF16) if self.random.once_in(2) => vec![Elem::F64],
             Prim::Cast(_) => {
                 // Half of them from floats, which have more to lose.
                 let floats = if self.random.once_in(2) { 4 } else { ELEMS.len() };
