@@ -250,7 +250,8 @@ impl<'a> Draw<'a> {
     fn entry(mut self) -> (Fun, Vec<Lending>) {
         self.head(2);
         let mut lending = Vec::new();
-        for _ in 0..2 + self.below(2) {
+        let mut body = vec![self.plain(&mut lending)];
+        for _ in 0..1 + self.below(2) {
             let (ty, extents) = (self.pick(&self.palette.clone()), self.extents());
             let cells = self.param(&ty, extents, Role::Reads);
             self.buffers.push(cells);
@@ -264,7 +265,7 @@ impl<'a> Draw<'a> {
         if self.random.once_in(4) {
             self.requirement();
         }
-        let mut body = self.fills();
+        body.extend(self.fills());
         body.extend(self.block(3));
         self.fun.body.append(&mut body);
         (self.fun, lending)

@@ -100,8 +100,8 @@ pub const FAULTS: &[Fault] = &[
             (limit >= 127).then(|| format!("{}= or {ty} {a}, 0", l.split_once("= ").unwrap_or_default().0))
         })
     }),
-    text("the larger of a NaN is the other", |l| first(l, |l| replaced(l, "@llvm.maximum.", "@llvm.maxnum."))),
-    text("the smaller of a NaN is the other", |l| first(l, |l| replaced(l, "@llvm.minimum.", "@llvm.minnum."))),
+    text("the larger of a NaN is the other", |l| careless(l, "maximum", "maxnum")),
+    text("the smaller of a NaN is the other", |l| careless(l, "minimum", "minnum")),
     text("a sum starts from +0.0", |l| {
         let lines = l.iter().map(|l| {
             l.replace(", 0x8000000000000000", ", 0x0000000000000000")
@@ -332,6 +332,15 @@ fn contracted(lines: &[String]) -> Option<Vec<String>> {
         }
     }
     None
+}
+
+/// The first extreme by an operation that prefers numbers, and without asking whether there is a NaN.
+fn careless(lines: &[String], careful: &str, other: &str) -> Option<Vec<String>> {
+    let at = lines.iter().position(|l| l.contains(&format!("@llvm.{careful}.")))?;
+    let mut out = first(lines, |l| replaced(l, &format!("@llvm.{careful}."), &format!("@llvm.{other}.")))?;
+    let asked = at + 1 + out[at + 1..].iter().position(|l| l.contains("= fcmp uno "))?;
+    out[asked] = defined_as(&out[asked], "i1", "false");
+    Some(out)
 }
 
 /// The first load or store of an array, so many elements on.

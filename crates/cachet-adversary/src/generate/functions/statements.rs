@@ -1,9 +1,9 @@
 //! Statements: what fills arrays, loops, grids, calls, and the rest.
 
-use super::{Cells, Draw, Mut, Use, bx, cell, plus};
+use super::{Cells, Draw, Lending, Mut, Use, bx, cell, coverage, plus, words};
 use cachet_core::ir::{
-    At, Binding, Block, Call, Domain, Elem, Fun, Grid, Guard, ImplId, Ix, Rel, Role, Stmt, StmtKind, Ty, Var, VarKind,
-    View, Window, Word,
+    At, Binding, Block, Call, Domain, Elem, Fun, Grid, Guard, ImplId, Ix, Prim, Rel, Role, Stmt, StmtKind, Ty, Var,
+    VarKind, View, Window, Word,
 };
 
 /// How many statements a block may start with.
@@ -20,6 +20,46 @@ impl Draw<'_> {
             _ => Guard::Cmp(Rel::Eq, Ix::Mod(bx(Ix::Var(size)), 1 + n), Ix::Lit(0)),
         };
         self.fun.requires.push(guard);
+    }
+
+    /// One operation on words as they lie in arrays of its operands' types, to an array that it fills: nothing hides what it
+    /// computes.
+    pub(super) fn plain(&mut self, lending: &mut Vec<Lending>) -> Stmt {
+        let (prim, of) = self.pick(&self.wanted.clone());
+        let extent = self.extent();
+        let i = self.var("f", VarKind::Index);
+        let summed = matches!(prim, Prim::Add | Prim::Sub) && of.is_float() && self.random.once_in(2);
+        let types = if summed { vec![of; 3] } else { self.operands(prim, of) };
+        let mut arrays: Vec<Cells> = Vec::new();
+        let mut args = Vec::new();
+        for ty in types.into_iter().map(Ty::Elem) {
+            let from = match arrays.iter().find(|a| a.ty == ty) {
+                Some(a) => a.clone(),
+                None => {
+                    let cells = self.param(&ty, vec![extent.clone()], Role::Reads);
+                    lending.push(Lending::Filled);
+                    arrays.push(cells.clone());
+                    cells
+                }
+            };
+            // The next cell where there is one: operands that are alike tell little.
+            let last = plus(extent.clone(), -1);
+            let at = match args.len() {
+                0 => Ix::Var(i),
+                n => Ix::Min(bx(plus(Ix::Var(i), n as i64)), bx(last)),
+            };
+            args.push(Word::Load(cell(from.buffer, vec![at])));
+        }
+        let out = self.param(&Ty::Elem(coverage::result(prim, of)), vec![extent.clone()], Role::Mut);
+        lending.push(Lending::WrittenOnly);
+        self.fun.produces.push(out.buffer);
+        self.buffers.extend(arrays);
+        let word = match (summed, args.as_slice()) {
+            (true, [a, b, c]) => words::op(prim, vec![words::op(Prim::Mul, vec![a.clone(), b.clone()]), c.clone()]),
+            _ => words::op(prim, args),
+        };
+        let body = vec![stmt(StmtKind::Store { to: cell(out.buffer, vec![Ix::Var(i)]), word })];
+        stmt(StmtKind::For { var: i, domain: Domain::Range { lo: Ix::Lit(0), hi: extent }, body })
     }
 
     /// Writes every cell of what is produced or is scratch, so that it may be read.
@@ -76,7 +116,7 @@ impl Draw<'_> {
     }
 
     fn stmt(&mut self, depth: usize, out: &mut Block) {
-        let kind = match self.below(if depth == 0 { 8 } else { 16 }) {
+        let kind = match self.below(if depth == 0 { 8 } else { 17 }) {
             0 => {
                 let ty = self.ty();
                 let word = self.word(&ty, 2);
@@ -99,9 +139,9 @@ impl Draw<'_> {
                 StmtKind::For { var, domain, body }
             }
             12 | 13 if !self.in_grid && self.loops < 2 => return self.grid(depth, out),
-            14 if !self.in_grid => return self.call(out),
+            14 | 16 if !self.in_grid => return self.call(out),
             15 if self.loops == 0 && !self.in_grid => return self.allocate(out),
-            7 if !self.in_grid && self.loops == 0 && self.random.once_in(3) => {
+            7 if !self.in_grid && self.loops == 0 => {
                 let e = self.elem_ty();
                 match self.random.once_in(2) {
                     true => StmtKind::Print(self.word(&e, 2)),

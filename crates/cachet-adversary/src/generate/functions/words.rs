@@ -305,26 +305,42 @@ impl Draw<'_> {
             }
             false => self.pick(&wanted),
         };
-        let word = |d: &mut Self, of: Elem| d.word(&Ty::Elem(of), depth);
-        let mut args = match prim {
-            Prim::Select => vec![word(self, Elem::Bool), word(self, of), word(self, of)],
-            Prim::Fma => vec![word(self, of), word(self, of), word(self, of)],
-            Prim::Neg | Prim::Abs | Prim::Sqrt | Prim::Not | Prim::ToBits => vec![word(self, of)],
+        let types = self.operands(prim, of);
+        let mut args: Vec<Word> = types.into_iter().map(|of| self.word(&Ty::Elem(of), depth)).collect();
+        // Products that are added are what contraction looks for.
+        if matches!(prim, Prim::Add | Prim::Sub) && of.is_float() && depth > 0 && self.random.once_in(2) {
+            args[0] = op(Prim::Mul, vec![self.word(&Ty::Elem(of), depth - 1), self.word(&Ty::Elem(of), depth - 1)]);
+        }
+        let of = usize::from(prim == Prim::Select);
+        if text && args[of..].iter().all(untyped) {
+            let ty = type_of(self.program, &self.fun, &args[of]);
+            if let Some(Ty::Elem(e)) = ty {
+                args[of] = self.typed(e);
+            }
+        }
+        op(prim, args)
+    }
+
+    /// The types of an operation's operands.
+    pub(super) fn operands(&mut self, prim: Prim, of: Elem) -> Vec<Elem> {
+        let text = self.what == Use::Text;
+        let integers = || ELEMS.into_iter().filter(|e| e.is_integer());
+        match prim {
+            Prim::Select => vec![Elem::Bool, of, of],
+            Prim::Fma => vec![of; 3],
+            Prim::Neg | Prim::Abs | Prim::Sqrt | Prim::Not | Prim::ToBits => vec![of],
+            // A narrow float comes from the widest in two steps, which have to round like one.
+            Prim::Cast(Elem::F16 | Elem::BF16) if self.random.once_in(2) => vec![Elem::F64],
             Prim::Cast(_) => {
-                let from = self.pick(&ELEMS);
-                vec![word(self, from)]
+                // Half of them from floats, which have more to lose.
+                let floats = if self.random.once_in(2) { 4 } else { ELEMS.len() };
+                vec![self.pick(&ELEMS[..floats])]
             }
-            Prim::WrappingCast(_) | Prim::SaturatingCast(_) => {
-                let from = self.pick(&ELEMS.into_iter().filter(|e| e.is_integer()).collect::<Vec<_>>());
-                vec![word(self, from)]
-            }
+            Prim::WrappingCast(_) | Prim::SaturatingCast(_) => vec![self.pick(&integers().collect::<Vec<_>>())],
             Prim::FromBits(to) => {
-                let same = |i: &Elem| {
-                    let unsigned = matches!(i, Elem::U64 | Elem::U32 | Elem::U16);
-                    i.is_integer() && i.bytes() == to.bytes() && (unsigned || !text)
-                };
-                let from = self.pick(&ELEMS.into_iter().filter(same).collect::<Vec<_>>());
-                vec![word(self, from)]
+                let unsigned = |i: &Elem| matches!(i, Elem::U64 | Elem::U32 | Elem::U16);
+                let same = integers().filter(|i| i.bytes() == to.bytes() && (unsigned(i) || !text));
+                vec![self.pick(&same.collect::<Vec<_>>())]
             }
             Prim::Add
             | Prim::Sub
@@ -340,20 +356,8 @@ impl Draw<'_> {
             | Prim::Lt
             | Prim::Le
             | Prim::And
-            | Prim::Or => vec![word(self, of), word(self, of)],
-        };
-        // Products that are added are what contraction looks for.
-        if matches!(prim, Prim::Add | Prim::Sub) && of.is_float() && depth > 0 && self.random.once_in(2) {
-            args[0] = op(Prim::Mul, vec![self.word(&Ty::Elem(of), depth - 1), self.word(&Ty::Elem(of), depth - 1)]);
+            | Prim::Or => vec![of; 2],
         }
-        let of = usize::from(prim == Prim::Select);
-        if text && args[of..].iter().all(untyped) {
-            let ty = type_of(self.program, &self.fun, &args[of]);
-            if let Some(Ty::Elem(e)) = ty {
-                args[of] = self.typed(e);
-            }
-        }
-        op(prim, args)
     }
 
     /// A word that says its type.
@@ -390,6 +394,6 @@ fn sixteen(e: Elem) -> bool {
     matches!(e, Elem::F16 | Elem::BF16)
 }
 
-fn op(prim: Prim, args: Vec<Word>) -> Word {
+pub(super) fn op(prim: Prim, args: Vec<Word>) -> Word {
     Word::Op { op: Op::Prim(prim), arith: Device::HOST, args }
 }
