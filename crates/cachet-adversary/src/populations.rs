@@ -37,6 +37,7 @@ pub fn all() -> &'static [Population] {
         native_code::DRAWN,
         printed::PRINTED,
         planted::PLANTED,
+        planted::PLANTED_IN_LISTINGS,
         schedules::SCHEDULES,
         whole_claims::WRITTEN,
         whole_claims::DRAWN,
