@@ -61,7 +61,9 @@ fn words(text: &str) -> Vec<(std::ops::Range<usize>, String)> {
 
 /// The names of a file that may be renamed, and how many others it has.
 pub fn free(corpus: &Corpus, name: &str, text: &str) -> (Vec<String>, usize) {
-    let foreign = imported(corpus, name, text);
+    let mut foreign = imported(corpus, name, text);
+    // An item that took over such a name from a local would be a second one.
+    foreign.extend(of_library());
     let before = loads(corpus, name, text);
     let (mut free, mut bound) = (Vec::new(), 0);
     let known = |w: &str| w == "main" || OPERATIONS.contains(&w) || RESERVED.contains(&w);
@@ -73,6 +75,13 @@ pub fn free(corpus: &Corpus, name: &str, text: &str) -> (Vec<String>, usize) {
         }
     }
     (free, bound)
+}
+
+/// What the library defines.
+fn of_library() -> BTreeSet<String> {
+    let files = cachet::library::names().filter_map(cachet::library::files).flatten();
+    let items = files.flat_map(|(_, text)| parse(text, FileId(0)).ast.items);
+    items.flat_map(|i| i.names().into_iter().map(|n| n.name.clone()).collect::<Vec<_>>()).collect()
 }
 
 /// Those of the names without which a step finds nothing: they are what it, or one before it, calls a loop that it made.

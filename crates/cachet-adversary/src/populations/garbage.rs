@@ -26,7 +26,7 @@ pub const BY_COMMAND: Population = Population {
     promise: "P12",
     name: "broken texts, by command",
     never: "an exit status other than 0, 1, 2; a panic; more than 2 s",
-    counts: [300, 20_000],
+    counts: [100, 20_000],
     drawn: true,
     run: by_command,
 };

@@ -16,7 +16,7 @@ pub const RESTATED: Population = Population {
     promise: "P15",
     name: "proofs of restated programs",
     never: "another verdict with other names, or with the declarations in another order",
-    counts: [500, 12_000],
+    counts: [300, 12_000],
     drawn: true,
     run: restated,
 };
