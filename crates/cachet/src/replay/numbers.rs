@@ -5,7 +5,7 @@ use cachet_core::ir::{Buffer, Fun, FunId, Ix, Program, Role, Ty};
 use cachet_oracle::hostile::{KINDS, fill, poison};
 
 /// Contents tried of each kind.
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 16;
 
 /// Whether some contents give other bits at these sizes; `None` where that cannot be tried: elements that are not known,
 /// records, extents that are no plain sizes.
