@@ -117,6 +117,8 @@ macro_rules! floats {
             const TINY: u64 = 1 << (FRACTION - FRACTION / 2 - 1);
             // Just above the middle of two neighbours of a format of so many bits: rounding to another one first shows.
             let middle = |fraction: u32| ONE | 1 << FRACTION.saturating_sub(fraction + 1) | 1;
+            // Of a NaN; half of them have none.
+            let payload = if draw & 1 << 40 == 0 { 0 } else { draw >> 41 };
             let power = |n: u64| (BIAS + n) << FRACTION;
             let sign = (draw & 1) << (FRACTION + $exponent);
             let pick = |list: &[u64]| sign | list[(draw >> 8) as usize % list.len()];
@@ -130,10 +132,8 @@ macro_rules! floats {
                     1 << FRACTION,
                     MAX,
                     INFINITY,
-                    INFINITY | QUIET,
-                    INFINITY | QUIET | 2,
-                    INFINITY | 1,
-                    INFINITY | QUIET >> 1,
+                    INFINITY | QUIET | payload & QUIET >> 1,
+                    INFINITY | 1 | payload & (QUIET - 1),
                     ONE + 1,
                     ONE - 1,
                     unit,

@@ -237,7 +237,7 @@ pub const FAULTS: &[Fault] = &[
             .find(|at| t.as_bytes().get(at + 2).is_some_and(u8::is_ascii_digit))?;
         Some(format!("{} {}", &t[..at], &t[at + 2..]))
     }),
-    printer("`wrapping_sub` loses what it wraps", |t| {
+    printer("a wrapping product is a wrapping sum", |t| {
         listing(t, "(wrapping_mul ", |rest| Some(format!("(wrapping_add {rest}")))
     }),
 ];
