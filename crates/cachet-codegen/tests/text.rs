@@ -5,8 +5,8 @@ mod common;
 
 use cachet_codegen::{Options, emit, emit_main};
 use cachet_core::ir::{
-    At, Buffer, Call, Device, DeviceInfo, Domain, Elem, Fun, FunId, Grid, Layout, LayoutOp, Local, LocalInfo, Prim,
-    Program, Pure, PureId, Reduce, Role, Shape, Stmt, StmtKind, Strides, View, Word,
+    At, Buffer, Call, Device, DeviceInfo, Domain, Elem, Fun, FunId, Grid, Local, LocalInfo, Prim, Program, Pure,
+    PureId, Reduce, Role, Shape, Stmt, StmtKind, Strides, View, Word,
 };
 use cachet_source::{Diagnostic, Kind, codes};
 use common::{Build, bx, each, elem, get, lit, load, number, op, program, stmt, store, to, v};
@@ -135,15 +135,6 @@ fn what_is_not_built_is_refused() {
             let axes = vec![(b.index("g"), to(lit(4)))];
             let grid = Grid { device: Device(1), level: 0, axes, writes: vec![], body: vec![] };
             body.push(stmt(StmtKind::Grid(bx(grid))));
-        }),
-        refused(|b, o, body| {
-            let n = b.fun.buffers[o.index()].extents.clone();
-            let lease = b.buffer("l", elem(Elem::F32), n, Role::Lease(o));
-            body.push(stmt(StmtKind::Lease { lease, of: o, mutable: true }));
-        }),
-        refused(|b, o, _| {
-            let ops = vec![LayoutOp::Order(vec![0])];
-            b.fun.buffers[o.index()].layout = Layout::Named { name: "Flipped".into(), ops };
         }),
         refused(|b, o, _| b.fun.buffers[o.index()].strides = Strides::Given(vec![b.fun.sizes[0]])),
         refused(|b, o, _| b.fun.buffers[o.index()].level.device = Device(1)),

@@ -40,7 +40,9 @@ pub fn physical_lengths(layout: &Layout, extents: &[i64]) -> Vec<i64> {
 
 /// How many elements an array has room for, with what its layout fills up; `None` where that is beyond 64 bits.
 pub fn room(layout: &Layout, extents: &[i64]) -> Option<i64> {
-    physical_lengths(layout, extents).into_iter().try_fold(1i64, i64::checked_mul)
+    let lengths = physical_lengths(layout, extents);
+    // Nothing has room in nothing, however long it is.
+    if lengths.contains(&0) { Some(0) } else { lengths.into_iter().try_fold(1i64, i64::checked_mul) }
 }
 
 /// How many elements lie before the one at an index that is inside the extents.
@@ -102,6 +104,7 @@ mod tests {
         assert_eq!(room(&panels(4), &[10, 3]), Some(36));
         assert_eq!(physical_lengths(&panels(4), &[0, 3]), [0, 3, 4]);
         assert_eq!(room(&Layout::RowMajor, &[i64::MAX, 2]), None);
+        assert_eq!(room(&Layout::RowMajor, &[i64::MAX, 2, 0]), Some(0));
         let n = Ix::Var(crate::ir::Var(0));
         let third = Ix::Div(Box::new(crate::linear::sum(&n, &Ix::Lit(3))), 4);
         assert_eq!(physical(&panels(4), &[n, Ix::Lit(5)]), [third, Ix::Lit(5), Ix::Lit(4)]);

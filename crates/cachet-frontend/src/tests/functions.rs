@@ -265,12 +265,9 @@ fn main_takes_nothing() {
 
 #[test]
 fn what_has_no_meaning_yet_is_named() {
-    for (lines, wanted) in [
-        ("  lease mut p = c at L2\n  store p[0, 0] = 1.0", "`lease`"),
-        ("  alloc t: [f32; 4] at L2", "at L2"),
-        ("  alloc t: [f32; 4, 4] in PanelMajor 4", "layout"),
-        ("  store c[0, 0 ..+ 4] = splat 1.0", "slices and vectors"),
-    ] {
+    for (lines, wanted) in
+        [("  alloc t: [f32; 4] at L2", "at L2"), ("  store c[0, 0 ..+ 4] = splat 1.0", "slices and vectors")]
+    {
         let report = first(&body(lines));
         assert!(
             report.starts_with("not-built: not built yet: ") && report.contains(wanted),
@@ -278,17 +275,24 @@ fn what_has_no_meaning_yet_is_named() {
             reports(&body(lines))
         );
     }
+}
+
+#[test]
+fn platforms_levels_and_layouts_are_looked_up() {
+    for (lines, wanted) in [
+        ("  lease mut p = c at L2\n  store p[0, 0] = 1.0", "unknown-name: there is no memory level `L2`"),
+        ("  alloc t: [f32; 4, 4] in PanelMajor 4", "unknown-name: there is no layout `PanelMajor` here"),
+    ] {
+        let report = first(&body(lines));
+        assert!(report.starts_with(wanted), "{lines}: {report}");
+    }
     for (text, wanted) in [
-        ("synth const NR: Nat = minimize NR in (NR): NR where NR >= 1\n", "`synth const`"),
-        ("layout P (r) [i, k] = order k, i\n", "layouts"),
-        ("module (platform = AppleSilicon)\n", "platform"),
+        ("synth const NR: Nat = minimize n in (n): n where n >= 1\n", "size: no condition gives the largest `n`"),
+        ("layout P (r) [i, k] = order k, j\n", "unknown-name: there is no axis `j`"),
+        ("module (platform = AppleSilicon)\n", "unknown-name: there is no platform `AppleSilicon`"),
     ] {
         let report = first(text);
-        assert!(
-            report.starts_with("not-built: not built yet: ") && report.contains(wanted),
-            "{text}: {:?}",
-            reports(text)
-        );
+        assert!(report.starts_with(wanted), "{text}: {report}");
     }
 }
 
@@ -373,7 +377,7 @@ fn proofs_are_read_with_their_sizes() {
     assert_eq!(proof.asserts[0].claim.holds(&[5]), Ok(true));
     assert!(only("const w: f32 = 1.0\nproof p = assert w < 2\n").0.starts_with("type-mismatch: "));
     assert!(only("proof p = assert 1 + 2\n").0.starts_with("type-mismatch: "));
-    assert!(only("proof p = assert platform.line >= 64\n").0.starts_with("not-built: "));
+    assert!(only("proof p = assert platform.line >= 64\n").0.starts_with("unknown-name: this file names no platform"));
 }
 
 #[test]
