@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         true => println!("{:#}", table::json(&ran)),
         false => print!("{}", table::text(&ran)),
     }
-    ExitCode::from(u8::from(!ran.iter().all(|r| r.report.clean())))
+    ExitCode::from(u8::from(!ran.iter().all(Ran::passed)))
 }
 
 /// Each on a thread as one becomes free; in the order of the list.

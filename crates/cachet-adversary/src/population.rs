@@ -201,6 +201,17 @@ pub struct Ran {
     pub time: Duration,
 }
 
+impl Ran {
+    /// Whether it is as promised. What was skipped for want of a tool is not, where `CACHET_REQUIRE` names the tool; else
+    /// only what did run counts.
+    pub fn passed(&self) -> bool {
+        let Some(why) = &self.report.skipped else { return self.report.clean() };
+        let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
+        let wanted = required.split(',').any(|word| !word.trim().is_empty() && why.contains(word.trim()));
+        !wanted && self.report.failures.is_empty()
+    }
+}
+
 /// The seed that is the same in every run.
 pub const FIXED: u64 = 0x00CA_C4E7;
 

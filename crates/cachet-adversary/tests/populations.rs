@@ -11,17 +11,14 @@ use std::io::Write;
 fn try_out(p: &'static Population) {
     let ran = p.try_out(Scale::Ordinary, fresh_seed());
     let details = table::details(&ran);
+    assert!(ran.passed(), "{details}");
     if let Some(why) = &ran.report.skipped {
-        let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
-        let wanted = required.split(',').any(|word| !word.trim().is_empty() && why.contains(word.trim()));
-        assert!(!wanted && ran.report.failures.is_empty(), "{details}");
         // Past the capture of a test's output: what was skipped is always seen.
         let line = format!("skipped {} of {}: {why}\n", p.counts[0], p.name);
         std::io::stderr().write_all(line.as_bytes()).unwrap();
         return;
     }
     println!("{details}");
-    assert!(ran.report.clean(), "{details}");
 }
 
 macro_rules! promises {

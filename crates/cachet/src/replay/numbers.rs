@@ -1,7 +1,8 @@
 //! Do two programs whose words differ also give other bits? The interpreter runs both on ordinary and hostile contents.
 
 use cachet_core::interpret::{Array, Options, prepare, scalar};
-use cachet_core::ir::{Buffer, Fun, FunId, Ix, Program, Role, Ty};
+use cachet_core::ir::{Buffer, Fun, FunId, Program, Role, Ty};
+use cachet_core::sized::value;
 use cachet_oracle::hostile::{KINDS, fill, poison};
 
 /// Contents tried of each kind: where two programs differ for one word in forty only, some of them show it.
@@ -43,10 +44,11 @@ pub fn differ(program: &Program, before: &Fun, after: &Fun, sizes: &[i64]) -> Op
 
 fn arguments(fun: &Fun, sizes: &[i64], seed: u64) -> Option<Vec<Array>> {
     let kind = KINDS[seed as usize % KINDS.len()];
+    let size = |v| fun.sizes.iter().position(|s| *s == v).and_then(|n| sizes.get(n)).copied();
     let one = |(n, p): (usize, &Buffer)| {
         let info = &fun.buffers[p.index()];
         let Ty::Elem(elem) = info.elem else { return None };
-        let extents = info.extents.iter().map(|e| extent(fun, sizes, e)).collect::<Option<Vec<i64>>>()?;
+        let extents = info.extents.iter().map(|e| value(e, &size)).collect::<Option<Vec<i64>>>()?;
         let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?))?;
         let unknown = info.role != Role::Reads && (fun.produces.contains(p) || fun.scratch.contains(p));
         if unknown {
@@ -57,12 +59,4 @@ fn arguments(fun: &Fun, sizes: &[i64], seed: u64) -> Option<Vec<Array>> {
         Array::from_bits(elem, &extents, fill(elem, seed.wrapping_add(n as u64 * 7919), kind, count))
     };
     fun.params.iter().enumerate().map(one).collect()
-}
-
-fn extent(fun: &Fun, sizes: &[i64], e: &Ix) -> Option<i64> {
-    match e {
-        Ix::Lit(n) => Some(*n),
-        Ix::Var(v) => sizes.get(fun.sizes.iter().position(|s| s == v)?).copied(),
-        _ => None,
-    }
 }
