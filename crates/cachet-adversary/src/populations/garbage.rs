@@ -16,7 +16,7 @@ pub const IN_PROCESS: Population = Population {
     name: "broken texts, in process",
     never: "a panic, a stack overflow, a report about a place outside the text, an accepted program that stops, a text \
             that takes more than 2 s",
-    counts: [20_000, 5_000_000],
+    counts: [20_000, 1_000_000],
     drawn: true,
     run: in_process,
 };
@@ -26,7 +26,7 @@ pub const BY_COMMAND: Population = Population {
     promise: "P12",
     name: "broken texts, by command",
     never: "an exit status other than 0, 1, 2; a panic; more than 2 s",
-    counts: [100, 20_000],
+    counts: [100, 3_000],
     drawn: true,
     run: by_command,
 };
