@@ -55,12 +55,20 @@ pub enum Kind {
     Map,
     /// A copy is read where it was made.
     Copied,
+    /// What a local holds of an array are different cells of it, and all that is used of the local.
+    Carried,
+    /// What is left out of a local is not used.
+    Narrowed,
     /// A condition that a recipe gives holds.
     Given,
     /// The windows of a grid's iterations are disjoint.
     Windows,
     /// An iteration of a grid stays inside its window.
     Window,
+    /// A mask counts lanes that there are.
+    Mask,
+    /// The lanes of a vector statement touch nothing of one another's.
+    Lanes,
     /// What a file asserts.
     Assertion,
 }
@@ -97,10 +105,14 @@ impl Kind {
             Kind::Split => Kind::Multiple,
             Kind::Multiple => Kind::Map,
             Kind::Map => Kind::Copied,
-            Kind::Copied => Kind::Given,
+            Kind::Copied => Kind::Carried,
+            Kind::Carried => Kind::Narrowed,
+            Kind::Narrowed => Kind::Given,
             Kind::Given => Kind::Windows,
             Kind::Windows => Kind::Window,
-            Kind::Window => Kind::Assertion,
+            Kind::Window => Kind::Mask,
+            Kind::Mask => Kind::Lanes,
+            Kind::Lanes => Kind::Assertion,
             Kind::Assertion => return None,
         })
     }

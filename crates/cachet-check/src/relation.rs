@@ -9,11 +9,14 @@
 //! Moves and the comparison never ask the prover: they emit conditions, and a failed condition refuses the step.
 
 mod accesses;
+mod carry;
 mod cell;
 mod copy;
 mod find;
+mod join;
 mod lockstep;
 mod moves;
+mod narrow;
 pub(crate) mod needs;
 mod order;
 mod regroup;
@@ -303,7 +306,9 @@ impl Relation<'_> {
             | MoveKind::Split { of: l, .. }
             | MoveKind::First(l)
             | MoveKind::Regroup { of: l, .. }
+            | MoveKind::Join(l, _)
             | MoveKind::Unroll(l) => l.side,
+            MoveKind::Carry { side, .. } | MoveKind::Narrow { side, .. } | MoveKind::Lanes(side, _) => *side,
             MoveKind::SelfStore(side, _) | MoveKind::Copy(side, _) | MoveKind::Unfold(side, _) => *side,
             MoveKind::Order(loops) => loops.first().map_or(Side::S, |l| l.side),
             MoveKind::Reorder { by, back } => return self.reorder(s, t, by, back),
@@ -327,6 +332,10 @@ impl Relation<'_> {
             MoveKind::First(l) => self.first(block, l),
             MoveKind::SelfStore(side, buffer) => self.selfstore(block, *side, buffer),
             MoveKind::Copy(side, buffer) => self.copy(block, *side, buffer, other),
+            MoveKind::Join(outer, inner) => self.join(block, outer, inner),
+            MoveKind::Carry { side, local, buffer } => self.carry(block, *side, local, buffer),
+            MoveKind::Narrow { side, local, axis, to } => self.narrow(block, (*side, local), *axis, to),
+            MoveKind::Lanes(side, names) => self.lanes(block, *side, names),
             MoveKind::Unroll(l) => self.unroll(block, l),
             MoveKind::Unfold(side, name) => self.unfold(block, *side, name),
             MoveKind::Regroup { of, op, by } => self.regroup(block, of, op, *by),

@@ -13,6 +13,7 @@
 //! | Requirement | a called function's requirements hold |
 //! | Apart | what a call lends to be written is apart from everything else it lends |
 //! | Windows, Window | see [`grid`] |
+//! | Mask, Lanes | see [`lanes`] |
 //!
 //! Scope, types and arity are the validator's; it has run before. Index arithmetic is shown to fit 64 bits by intervals
 //! ([`range`]), and the requirements are shown to have a witness.
@@ -20,6 +21,7 @@
 mod dead;
 mod grid;
 mod init;
+mod lanes;
 mod lend;
 pub mod overflow;
 pub mod range;
@@ -65,6 +67,7 @@ pub fn conditions(program: &Program, fun: &Fun, proofs: &mut Proofs) -> Result<V
         }
     }
     grid::conditions(program, fun, &mut out)?;
+    lanes::conditions(program, fun, &mut out);
     init::reads(program, fun, &events, &mut contexts, &mut out);
     init::produced(program, fun, &events, &mut out);
     Ok(out)

@@ -34,7 +34,7 @@ fn generic() -> Fun {
 }
 
 fn pure(name: &str, params: usize, e: Elem, body: Word) -> Pure {
-    let info = |i: usize| LocalInfo { name: format!("x{i}"), ty: elem(e), dims: vec![], mutable: false };
+    let info = |i: usize| LocalInfo { name: format!("x{i}"), ty: elem(e), dims: vec![], vector: false, mutable: false };
     let locals: Vec<LocalInfo> = (0..params).map(info).collect();
     let params = (0..params as u32).map(Local).collect();
     Pure { name: name.into(), params, result: elem(e), body, locals }

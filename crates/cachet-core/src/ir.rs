@@ -564,6 +564,8 @@ pub enum VarKind {
     Index,
     /// The variable of a loop over blocks.
     Block,
+    /// The variable of a vector statement: the lanes of so many that are active, from 0. See [`crate::vectors`].
+    Lane(i64),
 }
 
 /// A local.
@@ -575,6 +577,10 @@ pub struct LocalInfo {
     pub ty: Ty,
     /// Extents of an array of cells; empty for a single one.
     pub dims: Vec<i64>,
+    /// Whether the last extent counts the lanes of vectors. A vector that may not be assigned is declared and filled by
+    /// two statements, one right after the other.
+    #[serde(default)]
+    pub vector: bool,
     /// Whether it may be assigned.
     pub mutable: bool,
 }

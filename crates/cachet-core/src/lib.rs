@@ -31,4 +31,5 @@ pub mod script;
 pub mod sized;
 pub mod text;
 pub mod validate;
+pub mod vectors;
 pub mod windows;

@@ -356,6 +356,30 @@ pub enum MoveKind {
         /// Whether the last block may be shorter.
         ragged: bool,
     },
+    /// `join T.g, T.x`: a loop over blocks and the loop inside each block, as the loop that they cut.
+    Join(LoopRef, LoopRef),
+    /// `carry T.t as c`: a local that holds cells of an array, as those cells.
+    Carry {
+        /// Which program.
+        side: Side,
+        /// The local's name.
+        local: String,
+        /// The array.
+        buffer: String,
+    },
+    /// `narrow T.t axis 1 to e`: leaves out what fills cells of a local that nobody reads.
+    Narrow {
+        /// Which program.
+        side: Side,
+        /// The local's name.
+        local: String,
+        /// The axis, from 0.
+        axis: u32,
+        /// Where the cells begin that nobody reads.
+        to: PatIx,
+    },
+    /// `lanes T (l)`: names the lanes of vector statements, which are loops.
+    Lanes(Side, Vec<String>),
     /// `reorder S to T all: by (i = e, ..) back (d = e, ..)`: other loops around one body.
     Reorder {
         /// `S`'s loops, outermost first, each in terms of `T`'s.
@@ -451,6 +475,17 @@ impl std::fmt::Display for MoveKind {
                 };
                 write!(f, "split {of} by {size} as {outer}{}", if *ragged { " ragged" } else { "" })
             }
+            MoveKind::Join(a, b) => write!(f, "join {a}, {b}"),
+            MoveKind::Carry { side, local, buffer } => write!(f, "carry {side}.{local} as {buffer}"),
+            MoveKind::Narrow { side, local, axis, to } => {
+                let to = match to {
+                    PatIx::Lit(n) => n.to_string(),
+                    PatIx::Name(name) | PatIx::Hole(name) => name.clone(),
+                    _ => "..".to_string(),
+                };
+                write!(f, "narrow {side}.{local} axis {axis} to {to}")
+            }
+            MoveKind::Lanes(side, names) => write!(f, "lanes {side} ({})", names.join(", ")),
             MoveKind::Reorder { .. } => f.write_str("reorder S to T all: by (..) back (..)"),
             MoveKind::First(l) => write!(f, "first {l}"),
             MoveKind::SelfStore(side, buffer) => write!(f, "selfstore {side}.{buffer}"),

@@ -132,12 +132,12 @@ impl Build for Fun {
     }
 
     fn let_(&mut self, name: &str, ty: Ty) -> Local {
-        self.locals.push(LocalInfo { name: name.into(), ty, dims: vec![], mutable: false });
+        self.locals.push(LocalInfo { name: name.into(), ty, dims: vec![], vector: false, mutable: false });
         Local(self.locals.len() as u32 - 1)
     }
 
     fn var_(&mut self, name: &str, ty: Ty, dims: &[i64]) -> Local {
-        self.locals.push(LocalInfo { name: name.into(), ty, dims: dims.to_vec(), mutable: true });
+        self.locals.push(LocalInfo { name: name.into(), ty, dims: dims.to_vec(), vector: false, mutable: true });
         Local(self.locals.len() as u32 - 1)
     }
 
@@ -288,7 +288,7 @@ pub fn generic() -> Program {
 }
 
 pub fn pure(name: &str, params: u32, body: impl Fn(&dyn Fn(u32) -> Word) -> Word) -> Pure {
-    let info = |i: u32| LocalInfo { name: format!("x{i}"), ty: F32, dims: vec![], mutable: false };
+    let info = |i: u32| LocalInfo { name: format!("x{i}"), ty: F32, dims: vec![], vector: false, mutable: false };
     Pure {
         name: name.into(),
         params: (0..params).map(Local).collect(),

@@ -22,7 +22,9 @@
 //! 14. *graphs*: no function calls itself and no pure function is defined by itself, through others or directly.
 //! 15. *layouts*: a layout's operations name axes that there are, with positive factors and permutations; strides are one
 //!     size per axis.
-//! 16. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
+//! 16. *vectors*: a loop over lanes starts at 0 and runs over one store or assignment of a machine's element, without sums;
+//!     a vector `let` is filled by the statement after it.
+//! 17. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
 
 mod depth;
 mod graph;
@@ -33,6 +35,7 @@ mod word;
 pub(crate) use word::primitive;
 
 use crate::instance::bind_ty;
+use crate::vectors;
 use crate::ir::{
     Access, At, Binding, Block, Buffer, Call, Device, Domain, Fun, Grid, Guard, Ix, Local, MAX_DEPTH, Program, Role,
     Stmt, StmtKind, Ty, Var, VarKind, Word,
@@ -95,6 +98,8 @@ struct Check<'a> {
     leases: Vec<(Buffer, Buffer, bool)>,
     /// Grids around, outermost first: device, level, and the locals known outside.
     grids: Vec<(Device, u32, BTreeSet<Local>)>,
+    /// The vector that the statement at hand fills.
+    filling: Option<Local>,
     /// Everything bound so far, in scope or not.
     bound: (BTreeSet<Var>, BTreeSet<Local>, BTreeSet<Buffer>),
     faults: Vec<Fault>,
@@ -111,6 +116,7 @@ impl<'a> Check<'a> {
             buffers: BTreeSet::new(),
             leases: Vec::new(),
             grids: Vec::new(),
+            filling: None,
             bound: (BTreeSet::new(), BTreeSet::new(), BTreeSet::new()),
             faults: Vec::new(),
         }
@@ -199,8 +205,15 @@ impl<'a> Check<'a> {
     fn block(&mut self, block: &Block) {
         let scope = (self.vars.clone(), self.locals.clone(), self.buffers.clone());
         let leases = self.leases.len();
-        for s in block {
+        for (n, s) in block.iter().enumerate() {
             self.span = s.span;
+            self.filling = n.checked_sub(1).and_then(|before| vectors::let_of(self.fun, &block[before], s)).map(|l| l.local);
+            if let StmtKind::Var { local, init: _ } = &s.kind
+                && self.fun.locals.get(local.index()).is_some_and(|i| i.vector && !i.mutable)
+                && block.get(n + 1).is_none_or(|next| vectors::let_of(self.fun, s, next).is_none())
+            {
+                self.fault("vectors", format!("`{}` is not filled right after it is declared", self.local_name(*local)));
+            }
             self.stmt(s);
         }
         (self.vars, self.locals, self.buffers) = scope;
@@ -209,11 +222,12 @@ impl<'a> Check<'a> {
 
     fn bind_loop(&mut self, v: Var, d: &Domain) {
         self.bind_var(v);
-        let wanted = match d {
-            Domain::Range { .. } => VarKind::Index,
-            Domain::Blocks { .. } => VarKind::Block,
+        let fits = |kind: VarKind| match (d, kind) {
+            (Domain::Range { .. }, VarKind::Index) | (Domain::Blocks { .. }, VarKind::Block) => true,
+            (Domain::Range { lo, .. }, VarKind::Lane(n)) => *lo == Ix::Lit(0) && n > 0,
+            _ => false,
         };
-        if self.fun.vars.get(v.index()).is_some_and(|i| i.kind != wanted) {
+        if self.fun.vars.get(v.index()).is_some_and(|i| !fits(i.kind)) {
             self.fault("kinds", format!("`{}` does not fit the kind of its loop", self.fun.vars[v.index()].name));
         }
     }
@@ -224,7 +238,19 @@ impl<'a> Check<'a> {
                 let scope = self.vars.clone();
                 self.domain(domain);
                 self.bind_loop(*var, domain);
-                self.block(body);
+                if let Some(text) = vectors::fault(self.fun, *var, body) {
+                    self.fault("vectors", text);
+                }
+                // What is filled by a vector statement is assigned one block further in.
+                let filling = self.filling.take();
+                match (filling, body.as_slice()) {
+                    (Some(local), [Stmt { kind: StmtKind::Assign { local: to, at, word }, .. }]) if *to == local => {
+                        let ty = self.word(word);
+                        self.use_local(local, at);
+                        self.local_has(local, ty.as_ref(), false);
+                    }
+                    _ => self.block(body),
+                }
                 self.vars = scope;
             }
             StmtKind::Grid(g) => self.grid(g),
@@ -241,7 +267,9 @@ impl<'a> Check<'a> {
             StmtKind::Var { local, init } => {
                 let ty = self.word(init);
                 self.bind_local(*local);
-                self.local_has(*local, ty.as_ref(), true);
+                let vector = self.fun.locals.get(local.index()).is_some_and(|i| i.vector);
+                let mutable = !vector || self.fun.locals[local.index()].mutable;
+                self.local_has(*local, ty.as_ref(), mutable);
             }
             StmtKind::Assign { local, at, word } => {
                 let ty = self.word(word);
@@ -402,7 +430,10 @@ impl<'a> Check<'a> {
         if info.mutable != mutable {
             self.fault("writes", format!("`{}` is used both as a `let` and as a `var`", info.name));
         }
-        if !mutable && !info.dims.is_empty() {
+        if info.vector && !matches!((info.dims.last(), &info.ty), (Some(1..), Ty::Elem(_))) {
+            self.fault("vectors", format!("`{}` has no lanes of a machine's elements", info.name));
+        }
+        if !mutable && !info.dims.is_empty() && !info.vector {
             self.fault("ranks", format!("`{}` is an array and cannot be a `let`", info.name));
         }
     }

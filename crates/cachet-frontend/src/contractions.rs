@@ -286,13 +286,8 @@ fn ranges(world: &mut World<'_>, body: &Body) -> Done<BTreeMap<Var, Domain>> {
             Some(_) if body.given.contains_key(v) => {}
             Some((known, _)) if *known == domain => {}
             Some((known, first)) => {
-                let names = Names {
-                    program: &world.module.program,
-                    vars: &body.vars,
-                    locals: &body.locals,
-                    buffers: &body.buffers,
-                    type_params: &body.type_params,
-                };
+                let tables = (body.buffers.as_slice(), body.type_params.as_slice());
+                let names = Names::of_tables(&world.module.program, &body.vars, &body.locals, tables);
                 let (Domain::Range { hi: x, .. } | Domain::Blocks { hi: x, .. }) = known;
                 let name = &body.vars[v.index()].name;
                 let message = format!(

@@ -7,6 +7,7 @@ mod index;
 mod literal;
 mod operators;
 mod sums;
+pub(crate) mod vectors;
 
 pub(crate) use expr::{ELEMS, of_platform};
 
@@ -173,6 +174,10 @@ pub(crate) struct Body {
     pub sums: u32,
     /// In a default body of an interface: the implementation that its operations belong to, whichever it is.
     pub own: Option<TypeParam>,
+    /// The vector expression that is being read.
+    pub lanes: Option<vectors::LaneScope>,
+    /// What `let`s inside vector expressions name: words of one lane.
+    pub lane_locals: std::collections::BTreeSet<Local>,
 }
 
 impl Body {
@@ -193,6 +198,8 @@ impl Body {
             broken: std::collections::BTreeSet::new(),
             sums: 0,
             own: None,
+            lanes: None,
+            lane_locals: std::collections::BTreeSet::new(),
         }
     }
 
@@ -206,8 +213,12 @@ impl Body {
     }
 
     pub fn add_local(&mut self, name: &str, ty: Ty, mutable: bool) -> Local {
-        self.locals.push(LocalInfo { name: name.to_string(), ty, dims: vec![], mutable });
-        Local(self.locals.len() as u32 - 1)
+        self.locals.push(LocalInfo { name: name.to_string(), ty, dims: vec![], vector: false, mutable });
+        let local = Local(self.locals.len() as u32 - 1);
+        if self.lanes.is_some() {
+            self.lane_locals.insert(local);
+        }
+        local
     }
 
     pub fn bind(&mut self, name: &Ident, meaning: Meaning) {

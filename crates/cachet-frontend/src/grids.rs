@@ -84,7 +84,7 @@ impl World<'_> {
     /// The cell that subscripts name in a window: all of its axes, or none where it is one element.
     pub(crate) fn window_cell(
         &mut self,
-        body: &Body,
+        body: &mut Body,
         name: &Ident,
         (buffer, axes): (Buffer, &[(Ix, Ix)]),
         indices: &[Index],
@@ -111,10 +111,7 @@ impl World<'_> {
         }
         let mut at = Vec::new();
         for (i, (start, _)) in indices.iter().zip(axes) {
-            let Index::At(e) = i else {
-                return Err(self.report(Diagnostic::not_built(i.span(), "slices and vectors")));
-            };
-            let offset = self.ix(body, e)?;
+            let offset = self.subscript(body, i)?;
             at.push(sum(start.clone(), offset));
         }
         Ok(at)

@@ -8,7 +8,7 @@ use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Index, ParamType, Place, Type, TypeKind};
 
 /// The most cells that a local array may have: it is meant for registers.
-const MAX_CELLS: i64 = 4096;
+pub(crate) const MAX_CELLS: i64 = 4096;
 
 impl World<'_> {
     /// Statements in order. What fails is left out, so that one block reports all its problems.
@@ -17,7 +17,15 @@ impl World<'_> {
         let mut out = Vec::new();
         let mut failed = None;
         for s in &block.stmts {
-            match self.stmt(body, s) {
+            let made = match self.vector_stmt(body, s) {
+                Ok(Some(vector)) => {
+                    out.extend(vector);
+                    continue;
+                }
+                Ok(None) => self.stmt(body, s),
+                Err(reported) => Err(reported),
+            };
+            match made {
                 Ok(Some(kind)) => out.push(Stmt { kind, span: At(s.span) }),
                 Ok(None) => {}
                 Err(reported) => {
@@ -43,10 +51,8 @@ impl World<'_> {
             ast::StmtKind::Let { name, ty, value } => self.let_stmt(body, name, ty.as_ref(), value),
             ast::StmtKind::Var { name, ty, value } => self.var_stmt(body, name, ty.as_ref(), value).map(Some),
             ast::StmtKind::Assign { place, value } => self.assign(body, place, value).map(Some),
-            ast::StmtKind::Store { place, value, mask: None } => self.store(body, place, value).map(Some),
-            ast::StmtKind::Store { mask: Some(mask), .. } => {
-                Err(self.report(Diagnostic::not_built(mask.span, "masks")))
-            }
+            // One with a mask is a vector's.
+            ast::StmtKind::Store { place, value, mask: _ } => self.store(body, place, value).map(Some),
             ast::StmtKind::Alloc { name, ty } => self.alloc(body, name, ty).map(Some),
             ast::StmtKind::Expr(e) => self.effect(body, e).map(Some),
             ast::StmtKind::Grid { device, indices, tile, writes, body: inner } => {
@@ -157,7 +163,7 @@ impl World<'_> {
     }
 
     /// Extents of a local array: numbers, for its cells are registers.
-    fn dims(&mut self, body: &Body, extents: &[Expr]) -> Done<Vec<i64>> {
+    pub(crate) fn dims(&mut self, body: &Body, extents: &[Expr]) -> Done<Vec<i64>> {
         let mut dims = Vec::new();
         for e in extents {
             match self.ix(body, e)? {
@@ -176,7 +182,7 @@ impl World<'_> {
         }
     }
 
-    fn too_many_cells(&mut self, span: Span) -> crate::elaborate::Reported {
+    pub(crate) fn too_many_cells(&mut self, span: Span) -> crate::elaborate::Reported {
         let message = format!("a local array has at most {MAX_CELLS} cells");
         self.report(Diagnostic::error(codes::LIMIT, span, message).help("a larger one is made by `alloc`"))
     }
@@ -221,6 +227,10 @@ impl World<'_> {
         indices: &[Index],
         span: Span,
     ) -> Done<Vec<cachet_core::ir::Ix>> {
+        if body.locals[local.index()].vector {
+            let message = format!("`{}` holds vectors, and one value is wanted here", name.name);
+            return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, message)));
+        }
         let rank = body.locals[local.index()].dims.len();
         if indices.len() != rank {
             let message = match (rank, indices.len()) {

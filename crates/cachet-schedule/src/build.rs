@@ -235,7 +235,7 @@ impl Build<'_> {
         let known = self.capture.local(name).map(|l| self.fun.locals[l.index()].clone());
         let ty = ty.or_else(|| known.as_ref().map(|k| k.ty.clone())).or_else(|| self.type_of(word));
         let Some(ty) = ty else { return Err(self.unbuildable(&format!("the type of `{name}` is not known"))) };
-        let info = |name: String| LocalInfo { name, ty, dims: vec![], mutable };
+        let info = |name: String| LocalInfo { name, ty, dims: vec![], vector: false, mutable };
         let local = match known {
             Some(known) => self.fun.add_local(info(known.name)),
             None => {

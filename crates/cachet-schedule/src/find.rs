@@ -129,6 +129,10 @@ impl Search<'_> {
             | MoveKind::First(_)
             | MoveKind::SelfStore(..)
             | MoveKind::Copy(..)
+            | MoveKind::Join(..)
+            | MoveKind::Carry { .. }
+            | MoveKind::Narrow { .. }
+            | MoveKind::Lanes(..)
             | MoveKind::Unroll(_)
             | MoveKind::Unfold(..)
             | MoveKind::Regroup { .. }

@@ -24,6 +24,10 @@ pub fn require(after: &mut Fun, recipe: &[Move], before: &Fun, site: &Site) {
             | MoveKind::First(_)
             | MoveKind::SelfStore(..)
             | MoveKind::Copy(..)
+            | MoveKind::Join(..)
+            | MoveKind::Carry { .. }
+            | MoveKind::Narrow { .. }
+            | MoveKind::Lanes(..)
             | MoveKind::Unroll(_)
             | MoveKind::Unfold(..)
             | MoveKind::Regroup { .. }

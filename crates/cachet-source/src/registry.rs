@@ -82,6 +82,7 @@ registry! {
     AMBIGUOUS = "ambiguous", "a step whose pattern is in the program more than once";
     STEP_ARGUMENT = "step-argument", "an argument of a step that does not fit";
     GRID = "grid", "iterations of a grid that may touch each other's data";
+    LANES = "lanes", "lanes of a vector statement that may touch each other's data, or a mask beyond them";
     RECIPE = "recipe", "a line of a recipe that does not fit the programs";
     REGROUP = "regroup", "a sum whose terms may not be joined in other groups";
     RELATION = "relation", "a rewrite that was not shown to keep the result";

@@ -65,13 +65,17 @@ pub fn rule(kind: Kind) -> &'static str {
         | Kind::Fits
         | Kind::Requirement
         | Kind::Windows
-        | Kind::Window => "WF",
+        | Kind::Window
+        | Kind::Mask
+        | Kind::Lanes => "WF",
         Kind::Count | Kind::Start | Kind::Branch | Kind::Words => "LOCKSTEP",
         Kind::Cell => "CELL",
         Kind::Order | Kind::Map => "REORDER",
         Kind::Law => "REGROUP",
         Kind::Split | Kind::Multiple => "SPLIT",
         Kind::Copied => "COPY",
+        Kind::Carried => "CARRY",
+        Kind::Narrowed => "NARROW",
         Kind::Given => "CASE",
         Kind::Assertion => "PROOF",
     }
@@ -101,9 +105,13 @@ pub fn says(kind: Kind) -> &'static str {
         Kind::Split => "blocks run through a range once and ascending",
         Kind::Multiple => "a length is a multiple of a block's",
         Kind::Copied => "a copy is read where it was made",
+        Kind::Carried => "what a local holds are different cells of an array",
+        Kind::Narrowed => "what is left out of a local is not used",
         Kind::Given => "what the recipe gives holds",
         Kind::Windows => "windows of a grid's iterations are apart",
         Kind::Window => "an iteration of a grid stays inside its window",
+        Kind::Mask => "a mask counts lanes that there are",
+        Kind::Lanes => "the lanes of a vector statement touch nothing of one another's",
         Kind::Assertion => "what the file asserts holds",
     }
 }

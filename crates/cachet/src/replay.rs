@@ -26,7 +26,9 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
         | Kind::Order
         | Kind::Split
         | Kind::Map
-        | Kind::Copied => different(program, before, after, failure.diagnostic, sizes),
+        | Kind::Copied
+        | Kind::Carried
+        | Kind::Narrowed => different(program, before, after, failure.diagnostic, sizes),
         Kind::Law => regrouped(program, before, after, failure.diagnostic, sizes),
         Kind::Bounds
         | Kind::Initialised
@@ -42,6 +44,8 @@ pub fn of_step(program: &Program, before: &Fun, after: &Fun, failure: Failure) -
         | Kind::Requirement
         | Kind::Multiple
         | Kind::Given
+        | Kind::Mask
+        | Kind::Lanes
         | Kind::Assertion => failure.diagnostic,
     }
 }
@@ -69,8 +73,12 @@ pub fn of_function(program: &Program, fun: &Fun, failure: Failure) -> Diagnostic
         | Kind::Order
         | Kind::Split
         | Kind::Copied
+        | Kind::Carried
+        | Kind::Narrowed
         | Kind::Multiple
         | Kind::Map
+        | Kind::Mask
+        | Kind::Lanes
         | Kind::Given => failure.diagnostic,
     }
 }

@@ -209,7 +209,7 @@ impl<'a> Draw<'a> {
 
     fn local(&mut self, letter: &str, ty: Ty, dims: &[i64], mutable: bool) -> Local {
         let name = self.name(letter);
-        self.fun.locals.push(LocalInfo { name, ty, dims: dims.to_vec(), mutable });
+        self.fun.locals.push(LocalInfo { name, ty, dims: dims.to_vec(), vector: false, mutable });
         Local(self.fun.locals.len() as u32 - 1)
     }
 

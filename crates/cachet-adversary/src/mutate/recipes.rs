@@ -98,7 +98,26 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
             ]
         }
         MoveKind::Given(_) => vec![("nothing".into(), MoveKind::Given(PatGuard::Known(Guard::Const(true))))],
-        MoveKind::SelfStore(..) | MoveKind::Copy(..) | MoveKind::Unfold(..) => vec![],
+        MoveKind::Join(a, b) => {
+            vec![("the other way round".into(), MoveKind::Join(b.clone(), a.clone()))]
+        }
+        MoveKind::Narrow { side, local, axis, to } => {
+            let made = |axis: u32, to: &PatIx| MoveKind::Narrow { side: *side, local: local.clone(), axis, to: to.clone() };
+            let moved = |to: &PatIx, by: i64| match to {
+                PatIx::Known(ix) => PatIx::Known(Ix::Add(Box::new(ix.clone()), Box::new(Ix::Lit(by)))),
+                other => other.clone(),
+            };
+            vec![
+                ("one lane fewer".into(), made(*axis, &moved(to, -1))),
+                ("one lane more".into(), made(*axis, &moved(to, 1))),
+                ("another axis".into(), made(if *axis == 0 { 1 } else { 0 }, to)),
+            ]
+        }
+        MoveKind::SelfStore(..)
+        | MoveKind::Copy(..)
+        | MoveKind::Carry { .. }
+        | MoveKind::Lanes(..)
+        | MoveKind::Unfold(..) => vec![],
     }
 }
 

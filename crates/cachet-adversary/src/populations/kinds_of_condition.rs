@@ -93,6 +93,10 @@ fn class(kind: Kind) -> Class {
         | Kind::Given
         | Kind::Windows
         | Kind::Window
+        | Kind::Carried
+        | Kind::Narrowed
+        | Kind::Mask
+        | Kind::Lanes
         | Kind::Assertion => Class::Alone,
     }
 }

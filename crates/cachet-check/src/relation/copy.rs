@@ -20,19 +20,22 @@
 //! `e` is any word: `if g(x, y) then a[f(x, y)] else w` is a copy that is filled up with `w`, and a load of what was
 //! filled up becomes that choice, which the comparison decides.
 //!
+//! The same holds of a local array that one nest fills right after it is declared: it lives no longer than its block.
+//!
 //! Near misses: a load outside the box; an array that the program writes, or reads again later, elsewhere; `e` reading
 //! what `R` writes; two copies into one array; an array that is a result.
 
 use super::Relation;
-use super::find::Spot;
+use super::accesses::Place;
+use super::find::{Spot, nest_of, walk};
 use crate::condition::Kind;
 use crate::context::Context;
 use crate::events::{What, enter, events_of};
 use crate::formula::Formula;
-use cachet_core::ir::{Access, Block, Buffer, Domain, Ix, Role, Stmt, StmtKind, Var, Word};
+use cachet_core::ir::{Access, Block, Buffer, Domain, Ix, Local, Role, Stmt, StmtKind, Var, Word};
 use cachet_core::pattern::Side;
-use cachet_core::rewrite::{Arm, Live, Subst, Turn, Visit, map_block_words, visit_block, visit_stmt};
-use cachet_source::Diagnostic;
+use cachet_core::rewrite::{Live, Subst, Visit, map_block_words, visit_block, visit_stmt};
+use cachet_source::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
 /// A nest that fills an array.
@@ -50,6 +53,9 @@ impl Relation<'_> {
     /// Reads an array's copies from where they come from, and takes away the nest that makes them. `other` is the side
     /// that the line is not about.
     pub(super) fn copy(&mut self, block: &mut Block, side: Side, name: &str, other: &Block) -> Result<(), Diagnostic> {
+        if Live::of_block(block).locals.iter().any(|l| self.fun.locals[l.index()].name == name) {
+            return self.copy_local(block, side, name);
+        }
         let buffer = self.scratch_named(side, name, block, other)?;
         let filling = self.filling(block, side, buffer)?;
         let rest: Block = match filling.spot.block(block) {
@@ -58,18 +64,11 @@ impl Relation<'_> {
         };
         self.only_read(block, side, buffer, &rest)?;
         self.unchanged(&filling.word, &rest, side, name)?;
-        self.inside_the_box(block, &filling, buffer, &rest);
-        let loads = loads_of(&rest, buffer);
-        if super::parts(&[Stmt { kind: StmtKind::Print(filling.word.clone()), span: Default::default() }])
-            .saturating_mul(loads)
-            > super::MAX_PARTS
-        {
-            return Err(
-                self.misfit(format!("the copies of {name} written out have more than {} parts", super::MAX_PARTS))
-            );
-        }
+        let around = self.context_of(block, &filling.spot.path);
+        self.inside_the_box(&around, &filling, Place::Buffer(buffer), &rest);
+        self.not_too_many(&filling, loads_of(&rest, buffer), name)?;
         let replaced = map_block_words(&rest, &mut |w| match &w {
-            Word::Load(a) if a.buffer == buffer => self.copied(&filling, a),
+            Word::Load(a) if a.buffer == buffer => self.copied(&filling, &a.at),
             _ => w,
         });
         if let Some(stmts) = filling.spot.block(block) {
@@ -106,31 +105,23 @@ impl Relation<'_> {
             return Err(self.misfit(format!("in {side} {many} stores to {name}, and one nest has to fill it")));
         }
         let mut found = None;
-        find(block, &mut Vec::new(), &mut |path, at, stmt| {
+        walk(block, &mut Vec::new(), &mut |stmt, spot| {
             // Of loops directly inside one another, those that fill; what is around them runs the filling again.
             if let Some((loops, access, word)) = nest(stmt)
                 && access.buffer == buffer
                 && loops.len() <= access.at.len()
                 && found.is_none()
             {
-                found = Some((Spot { path: path.to_vec(), at }, loops, access, word));
+                found = Some((spot, loops, access, word));
             }
         });
         let shape =
             || self.misfit(format!("what fills {name} in {side} is not a nest of loops around one store to it"));
         let (spot, loops, access, word) = found.ok_or_else(shape)?;
-        let mut axes = Vec::new();
-        for ix in &access.at {
-            match ix {
-                Ix::Var(v) if !axes.contains(v) && loops.iter().any(|(l, _)| l == v) => axes.push(*v),
-                _ => {
-                    let cell = self.names().cell(&name, &access.at);
-                    return Err(self.misfit(format!(
-                        "what fills {name} stores to {cell}, and each axis has to follow a loop of its own"
-                    )));
-                }
-            }
-        }
+        let axes = axes_of(&loops, &access.at).ok_or_else(|| {
+            let cell = self.names().cell(&name, &access.at);
+            self.misfit(format!("what fills {name} stores to {cell}, and each axis has to follow a loop of its own"))
+        })?;
         if loops.iter().any(|(_, d)| matches!(d, Domain::Blocks { .. })) {
             return Err(self.misfit(format!("what fills {name} runs over blocks, and plain ranges are wanted")));
         }
@@ -175,26 +166,80 @@ impl Relation<'_> {
         }
     }
 
-    /// The conditions: every load is of what was filled.
-    fn inside_the_box(&mut self, block: &Block, filling: &Filling, buffer: Buffer, rest: &Block) {
-        let around = self.context_of(block, &filling.spot.path);
+    /// The same of a local array, which is filled right after it is declared and lives no longer than its block.
+    fn copy_local(&mut self, block: &mut Block, side: Side, name: &str) -> Result<(), Diagnostic> {
+        let (local, spot) = self.declaration(block, side, name)?;
+        let Some(scope) = spot.block(block).cloned() else { return Ok(()) };
+        let shape = || {
+            self.misfit(format!(
+                "{name} is not filled in {side} by a nest of loops around one assignment, right after it is declared"
+            ))
+        };
+        let (loops, at, word) = scope.get(spot.at + 1).and_then(|s| assigned(s, local)).ok_or_else(shape)?;
+        let own = |axes: &Vec<Var>| axes.len() == loops.len() && !Live::of_word(&word).locals.contains(&local);
+        let axes = axes_of(&loops, &at).filter(own).ok_or_else(shape)?;
+        if loops.iter().any(|(_, d)| matches!(d, Domain::Blocks { .. })) {
+            return Err(shape());
+        }
+        let rest: Block = scope[spot.at + 2..].to_vec();
+        let mut writes = Writes::default();
+        visit_block(&mut writes, &rest);
+        if writes.locals.contains(&local) {
+            return Err(self.misfit(format!("{name} is assigned again in {side} after it is filled")));
+        }
+        self.unchanged(&word, &rest, side, name)?;
+        let around = self.context_of(block, &spot.path);
+        let filling = Filling { spot: spot.clone(), loops, axes, word };
+        self.inside_the_box(&around, &filling, Place::Local(local), &rest);
+        let mut reads = 0;
+        map_block_words(&rest, &mut |w| {
+            reads += usize::from(matches!(&w, Word::Local(l, _) if *l == local));
+            w
+        });
+        self.not_too_many(&filling, reads, name)?;
+        let replaced = map_block_words(&rest, &mut |w| match &w {
+            Word::Local(l, at) if *l == local => self.copied(&filling, at),
+            _ => w,
+        });
+        if let Some(stmts) = spot.block(block) {
+            stmts.truncate(spot.at);
+            stmts.extend(replaced);
+        }
+        Ok(())
+    }
+
+    fn not_too_many(&self, filling: &Filling, copies: usize, name: &str) -> Result<(), Diagnostic> {
+        let word = Stmt { kind: StmtKind::Print(filling.word.clone()), span: Default::default() };
+        if super::parts(&[word]).saturating_mul(copies) <= super::MAX_PARTS {
+            return Ok(());
+        }
+        Err(self.misfit(format!("the copies of {name} written out have more than {} parts", super::MAX_PARTS)))
+    }
+
+    /// The conditions: every read is of what was filled.
+    fn inside_the_box(&mut self, around: &Context, filling: &Filling, of: Place, rest: &Block) {
+        let name = match of {
+            Place::Buffer(b) => self.names().buffer(b).to_string(),
+            Place::Local(l) => self.names().local(l).to_string(),
+        };
         for event in events_of(rest) {
-            let What::Read(access) = &event.what else { continue };
-            if access.buffer != buffer {
-                continue;
-            }
+            let (at, span) = match &event.what {
+                What::Read(a) if Place::Buffer(a.buffer) == of => (&a.at, a.span.0),
+                What::Cell(l, at) if Place::Local(*l) == of => (at, Span::default()),
+                _ => continue,
+            };
             let mut cx = around.clone();
             event.frames.iter().for_each(|f| enter(&self.fun, &mut cx, f));
-            let (goal, text) = self.in_box(&cx, filling, access);
-            let what = format!("a read of {} is inside the block that was copied: {text}", self.names().buffer(buffer));
-            let place = if access.span.0.lo == access.span.0.hi { event.span } else { access.span.0 };
-            let read = format!("`{}`", self.names().cell(self.names().buffer(buffer), &access.at));
-            self.emit(Kind::Copied, &cx, goal, &what, &[format!("the read is {read}")], &[(place, "read here".into())]);
+            let (goal, text) = self.in_box(&cx, filling, at);
+            let what = format!("a read of {name} is inside the block that was copied: {text}");
+            let place = if span.lo == span.hi { event.span } else { span };
+            let read = format!("the read is `{}`", self.names().cell(&name, at));
+            self.emit(Kind::Copied, &cx, goal, &what, &[read], &[(place, "read here".into())]);
         }
     }
 
-    fn in_box(&self, cx: &Context, filling: &Filling, access: &Access) -> (Formula, String) {
-        let at = placed(filling, access);
+    fn in_box(&self, cx: &Context, filling: &Filling, at: &[Ix]) -> (Formula, String) {
+        let at = placed(filling, at);
         let (mut goals, mut texts) = (Vec::new(), Vec::new());
         for (var, domain) in &filling.loops {
             let Domain::Range { lo, hi } = domain else { return (Formula::False, String::new()) };
@@ -209,72 +254,50 @@ impl Relation<'_> {
     }
 
     /// The word that a load of the array finds.
-    fn copied(&mut self, filling: &Filling, access: &Access) -> Word {
-        let word = placed(filling, access).word(&filling.word);
+    fn copied(&mut self, filling: &Filling, at: &[Ix]) -> Word {
+        let word = placed(filling, at).word(&filling.word);
         self.refreshed(&word)
     }
 }
 
 /// The loops of a filling at the place of an access.
-fn placed(filling: &Filling, access: &Access) -> Subst {
-    let mut at = Subst::default();
-    for (var, ix) in filling.axes.iter().zip(&access.at) {
-        at.vars.insert(*var, ix.clone());
+fn placed(filling: &Filling, at: &[Ix]) -> Subst {
+    let mut subst = Subst::default();
+    for (var, ix) in filling.axes.iter().zip(at) {
+        subst.vars.insert(*var, ix.clone());
     }
-    at
+    subst
+}
+
+/// Which loop each subscript is, each another one.
+pub(super) fn axes_of(loops: &[(Var, Domain)], at: &[Ix]) -> Option<Vec<Var>> {
+    let mut axes = Vec::new();
+    for ix in at {
+        match ix {
+            Ix::Var(v) if !axes.contains(v) && loops.iter().any(|(l, _)| l == v) => axes.push(*v),
+            _ => return None,
+        }
+    }
+    Some(axes)
+}
+
+/// A nest of loops around one assignment of a local.
+fn assigned(stmt: &Stmt, local: Local) -> Option<(Vec<(Var, Domain)>, Vec<Ix>, Word)> {
+    let (loops, stmt) = nest_of(stmt);
+    match &stmt.kind {
+        StmtKind::Assign { local: to, at, word } if *to == local => Some((loops, at.clone(), word.clone())),
+        _ => None,
+    }
 }
 
 /// The loops of a perfect nest, and the one store in it: the cell and the word.
 type Nest = (Vec<(Var, Domain)>, Access, Word);
 
 fn nest(stmt: &Stmt) -> Option<Nest> {
-    let mut loops = Vec::new();
-    let mut stmt = stmt;
-    loop {
-        match &stmt.kind {
-            StmtKind::For { var, domain, body } => {
-                loops.push((*var, domain.clone()));
-                match body.as_slice() {
-                    [only] => stmt = only,
-                    _ => return None,
-                }
-            }
-            StmtKind::Store { to, word } => return Some((loops, to.clone(), word.clone())),
-            StmtKind::Grid(_)
-            | StmtKind::If { .. }
-            | StmtKind::Let { .. }
-            | StmtKind::Var { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Alloc(_)
-            | StmtKind::Lease { .. }
-            | StmtKind::Call(_)
-            | StmtKind::Print(_) => return None,
-        }
-    }
-}
-
-/// Every statement of a block and of those inside it, outer ones first, with the blocks entered.
-fn find(block: &[Stmt], path: &mut Vec<Turn>, see: &mut dyn FnMut(&[Turn], usize, &Stmt)) {
-    for (at, stmt) in block.iter().enumerate() {
-        see(path, at, stmt);
-        let arms: [(Arm, &[Stmt]); 2] = match &stmt.kind {
-            StmtKind::For { body, .. } => [(Arm::First, body), (Arm::Else, &[])],
-            StmtKind::Grid(g) => [(Arm::First, &g.body), (Arm::Else, &[])],
-            StmtKind::If { then, els, .. } => [(Arm::First, then), (Arm::Else, els)],
-            StmtKind::Let { .. }
-            | StmtKind::Var { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Alloc(_)
-            | StmtKind::Lease { .. }
-            | StmtKind::Call(_)
-            | StmtKind::Print(_) => continue,
-        };
-        for (arm, inner) in arms {
-            path.push(Turn { at, arm });
-            find(inner, path, see);
-            path.pop();
-        }
+    let (loops, stmt) = nest_of(stmt);
+    match &stmt.kind {
+        StmtKind::Store { to, word } => Some((loops, to.clone(), word.clone())),
+        _ => None,
     }
 }
 
@@ -337,7 +360,7 @@ impl Visit for Uses {
 #[derive(Default)]
 struct Writes {
     buffers: BTreeSet<Buffer>,
-    locals: BTreeSet<cachet_core::ir::Local>,
+    locals: BTreeSet<Local>,
 }
 
 impl Visit for Writes {

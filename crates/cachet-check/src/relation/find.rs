@@ -2,7 +2,7 @@
 
 use super::Relation;
 use crate::events::{Frame, FrameKind, INSIDE};
-use cachet_core::ir::{Block, Fold, Fun, Stmt, StmtKind, Word};
+use cachet_core::ir::{Block, Domain, Fold, Fun, Stmt, StmtKind, Var, Word};
 use cachet_core::pattern::LoopRef;
 use cachet_core::rewrite::{Arm, Turn, Visit, visit_block, visit_word};
 use cachet_source::Diagnostic;
@@ -209,4 +209,41 @@ fn fold_of(fun: &Fun, word: &Word, (name, before): (&str, &mut usize), frames: &
             .or_else(|| under(fun, FrameKind::Loop(r.var, r.domain.clone()), &r.element, (name, before), frames))
             .or_else(|| fold_of(fun, &r.combine, (name, before), frames)),
     }
+}
+
+/// Every statement with where it stands, outer ones first.
+pub(super) fn walk(block: &[Stmt], path: &mut Vec<Turn>, see: &mut dyn FnMut(&Stmt, Spot)) {
+    for (at, stmt) in block.iter().enumerate() {
+        see(stmt, Spot { path: path.clone(), at });
+        let arms: [(Arm, &[Stmt]); 2] = match &stmt.kind {
+            StmtKind::For { body, .. } => [(Arm::First, body), (Arm::Else, &[])],
+            StmtKind::Grid(g) => [(Arm::First, &g.body), (Arm::Else, &[])],
+            StmtKind::If { then, els, .. } => [(Arm::First, then), (Arm::Else, els)],
+            StmtKind::Let { .. }
+            | StmtKind::Var { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Alloc(_)
+            | StmtKind::Lease { .. }
+            | StmtKind::Call(_)
+            | StmtKind::Print(_) => continue,
+        };
+        for (arm, inner) in arms {
+            path.push(Turn { at, arm });
+            walk(inner, path, see);
+            path.pop();
+        }
+    }
+}
+
+/// The loops directly inside one another, and the statement inside them.
+pub(super) fn nest_of(stmt: &Stmt) -> (Vec<(Var, Domain)>, &Stmt) {
+    let (mut loops, mut stmt) = (Vec::new(), stmt);
+    while let StmtKind::For { var, domain, body } = &stmt.kind
+        && let [only] = body.as_slice()
+    {
+        loops.push((*var, domain.clone()));
+        stmt = only;
+    }
+    (loops, stmt)
 }

@@ -137,7 +137,7 @@ impl Relation<'_> {
             return Err(no_sum("its iterations update different cells"));
         }
         let ty = self.fun.buffers[to.buffer.index()].elem.clone();
-        let info = LocalInfo { name: "total".into(), ty, dims: vec![], mutable: false };
+        let info = LocalInfo { name: "total".into(), ty, dims: vec![], vector: false, mutable: false };
         let acc = total.unwrap_or_else(|| self.fun.add_local(info));
         let (body, init) = (with_total(word, to, acc, stmt), Word::Load(to.clone()));
         let fold = Fold { var: *var, domain: domain.clone(), acc, init, body, regroup: false, span: stmt.span };

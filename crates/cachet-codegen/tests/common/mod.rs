@@ -95,7 +95,7 @@ impl Build {
     }
 
     pub fn local(&mut self, name: &str, ty: Ty, dims: &[i64], mutable: bool) -> Local {
-        self.fun.locals.push(LocalInfo { name: name.into(), ty, dims: dims.to_vec(), mutable });
+        self.fun.locals.push(LocalInfo { name: name.into(), ty, dims: dims.to_vec(), vector: false, mutable });
         Local(self.fun.locals.len() as u32 - 1)
     }
 

@@ -6,6 +6,7 @@ use crate::ir::{
     Program, Pure, RecordInfo, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
 };
 use crate::rewrite::{Visit, visit_ix, visit_word};
+use crate::vectors::{self, Lanes};
 use std::collections::BTreeSet;
 
 /// The tables that ids are names in.
@@ -21,6 +22,8 @@ pub struct Names<'a> {
     pub buffers: &'a [BufferInfo],
     /// Type parameters.
     pub type_params: &'a [TypeParamInfo],
+    /// The vector statement whose words are written; outside one, none.
+    pub(super) lanes: Option<Lanes<'a>>,
 }
 
 /// How tightly a text binds: the levels of the language's precedence table.
@@ -41,12 +44,23 @@ pub(super) enum Level {
 impl<'a> Names<'a> {
     /// The names of a function.
     pub fn of(program: &'a Program, fun: &'a Fun) -> Names<'a> {
-        Names { program, vars: &fun.vars, locals: &fun.locals, buffers: &fun.buffers, type_params: &fun.type_params }
+        let (vars, locals, buffers) = (&fun.vars, &fun.locals, &fun.buffers);
+        Names { program, vars, locals, buffers, type_params: &fun.type_params, lanes: None }
+    }
+
+    /// The names of a function that is still being made.
+    pub fn of_tables(
+        program: &'a Program,
+        vars: &'a [VarInfo],
+        locals: &'a [LocalInfo],
+        (buffers, type_params): (&'a [BufferInfo], &'a [TypeParamInfo]),
+    ) -> Names<'a> {
+        Names { program, vars, locals, buffers, type_params, lanes: None }
     }
 
     /// The names of a pure function.
     pub fn of_pure(program: &'a Program, pure: &'a Pure) -> Names<'a> {
-        Names { program, vars: &[], locals: &pure.locals, buffers: &[], type_params: &[] }
+        Names { program, vars: &[], locals: &pure.locals, buffers: &[], type_params: &[], lanes: None }
     }
 
     /// A variable's name.
@@ -211,6 +225,11 @@ impl<'a> Names<'a> {
 
     /// A word in a place of a known type, which tells what record several words are.
     pub(super) fn word_in(&self, word: &Word, least: Level, want: Option<&Ty>) -> String {
+        if let Some(lanes) = &self.lanes
+            && let Some((level, text)) = self.lane_word(lanes, word, want)
+        {
+            return parenthesised(text, level, least);
+        }
         let (level, text) = match word {
             Word::Lit(lit) if float::is_call(*lit) => (Level::Apply, float::decimal(*lit)),
             Word::Lit(lit) => {
@@ -271,6 +290,73 @@ impl<'a> Names<'a> {
             Word::Differing(a, b) => (Level::Apply, format!("differing {} {}", self.buffer(*a), self.buffer(*b))),
         };
         parenthesised(text, level, least)
+    }
+
+    /// What a vector statement writes in its own way: what is the same in all lanes, and what each lane has its own of.
+    fn lane_word(&self, lanes: &Lanes<'_>, word: &Word, want: Option<&Ty>) -> Option<(Level, String)> {
+        if !vectors::varies_word(word, lanes.var) {
+            let scalar = Names { lanes: None, ..*self };
+            return Some((Level::Apply, format!("splat {}", scalar.word_in(word, Level::Atom, want))));
+        }
+        if let Some((a, active, other)) = vectors::masked_load(word, lanes.var) {
+            let scalar = Names { lanes: None, ..*self };
+            let (active, other) = (self.ix_at(active, Level::Add), scalar.word_in(other, Level::Atom, want));
+            return Some((Level::Open, format!("{} mask {active} else {other}", self.lane_load(a, lanes)?)));
+        }
+        match word {
+            Word::Load(a) if lanes.masked() => {
+                let active = self.ix_at(lanes.active, Level::Add);
+                Some((Level::Open, format!("{} mask {active}", self.lane_load(a, lanes)?)))
+            }
+            Word::Load(a) => Some((Level::Apply, self.lane_load(a, lanes)?)),
+            Word::Local(l, at) => {
+                let at = at.split_last().map_or(&[][..], |(_, at)| at);
+                Some((Level::Atom, self.cell(self.local(*l), at)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A word that all lanes have.
+    pub(super) fn splat(&self, word: &Word, ty: &Ty) -> String {
+        format!("splat {}", self.word_in(word, Level::Atom, Some(ty)))
+    }
+
+    fn lane_load(&self, a: &Access, lanes: &Lanes<'_>) -> Option<String> {
+        Some(format!("load {}", self.lane_cells(a, lanes)?))
+    }
+
+    /// The cells of an access, one for each lane: `c[i, j ..+ 8]`.
+    pub(super) fn lane_cells(&self, a: &Access, lanes: &Lanes<'_>) -> Option<String> {
+        let count = Ix::Lit(lanes.count);
+        let axes: Vec<(Ix, Ix)> = vectors::window(&a.at, lanes.var)?
+            .into_iter()
+            .map(|(ix, grows)| (ix, if grows { count.clone() } else { Ix::Lit(1) }))
+            .collect();
+        // A vector of one lane is told by its window.
+        match lanes.count {
+            1 => {
+                let at = vectors::window(&a.at, lanes.var)?.into_iter().map(|(ix, grows)| match grows {
+                    true => format!("{} ..+ 1", self.ix_at(&ix, Level::Add)),
+                    false => self.ix(&ix),
+                });
+                Some(format!("{}[{}]", self.buffer(a.buffer), at.collect::<Vec<_>>().join(", ")))
+            }
+            _ => Some(self.window(a.buffer, &axes)),
+        }
+    }
+
+    /// The type of a local: of one word, an array, a vector, an array of vectors.
+    pub(super) fn local_type(&self, info: &LocalInfo) -> String {
+        let ty = self.ty(&info.ty);
+        let (ty, dims) = match info.dims.split_last() {
+            Some((lanes, dims)) if info.vector => (format!("Vec {ty} {lanes}"), dims),
+            _ => (ty, info.dims.as_slice()),
+        };
+        match dims {
+            [] => ty,
+            dims => format!("[{ty}; {}]", dims.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
+        }
     }
 
     /// The record that a type is.
@@ -613,12 +699,12 @@ mod tests {
 
     #[test]
     fn a_let_that_would_capture_another_name_prints_under_a_free_one() {
-        let info = |name: &str| LocalInfo { name: name.into(), ty: Ty::Elem(Elem::F32), dims: vec![], mutable: false };
+        let info = |name: &str| LocalInfo { name: name.into(), ty: Ty::Elem(Elem::F32), dims: vec![], vector: false, mutable: false };
         let locals = [info("t"), info("t"), info("t_2")];
         let local = |l: u32| Word::Local(Local(l), vec![]);
         let add = |a: Word, b: Word| Word::Op { op: Op::Prim(Prim::Add), arith: Device::HOST, args: vec![a, b] };
         let program = Program::default();
-        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[] };
+        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
         let bound = |body: Word| Word::Let(Local(1), Box::new(local(0)), Box::new(body));
         assert_eq!(names.word(&bound(add(local(1), local(1)))), "let t = t in t + t");
         assert_eq!(names.word(&bound(add(local(1), local(0)))), "let t_2 = t in t_2 + t");
@@ -627,12 +713,12 @@ mod tests {
 
     #[test]
     fn a_comparison_that_is_compared_stands_in_brackets() {
-        let info = |ty: Elem| LocalInfo { name: format!("{ty}"), ty: Ty::Elem(ty), dims: vec![], mutable: false };
+        let info = |ty: Elem| LocalInfo { name: format!("{ty}"), ty: Ty::Elem(ty), dims: vec![], vector: false, mutable: false };
         let locals = [info(Elem::F32), info(Elem::Bool)];
         let local = |l: u32| Word::Local(Local(l), vec![]);
         let two = |p: Prim, a: Word, b: Word| Word::Op { op: Op::Prim(p), arith: Device::HOST, args: vec![a, b] };
         let program = Program::default();
-        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[] };
+        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
         let less = two(Prim::Lt, local(0), local(0));
         assert_eq!(names.word(&two(Prim::Eq, less.clone(), local(1))), "(f32 < f32) == bool");
         assert_eq!(names.word(&two(Prim::Eq, local(1), less)), "bool == (f32 < f32)");
@@ -640,13 +726,13 @@ mod tests {
 
     #[test]
     fn a_name_has_its_type_where_its_word_says_none() {
-        let info = |ty: Elem| LocalInfo { name: "x".into(), ty: Ty::Elem(ty), dims: vec![], mutable: false };
+        let info = |ty: Elem| LocalInfo { name: "x".into(), ty: Ty::Elem(ty), dims: vec![], vector: false, mutable: false };
         let program = Program::default();
         let op = |p: Prim, args: Vec<Word>| Word::Op { op: Op::Prim(p), arith: Device::HOST, args };
         let lit = |elem: Elem, bits: u64| Word::Lit(Lit { elem, bits });
         let head = |elem: Elem, word: Word| {
             let locals = [info(elem)];
-            let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[] };
+            let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
             names.let_head(Local(0), &word)
         };
         let sides = vec![lit(Elem::Bool, 0), lit(Elem::U8, 1), lit(Elem::U8, 2)];

@@ -2,6 +2,7 @@
 
 use super::expr::Names;
 use super::value::unambiguous;
+use crate::vectors::{self, Lanes};
 use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
 use std::fmt::Write;
 
@@ -77,9 +78,51 @@ fn buffer_type(names: &Names<'_>, info: &BufferInfo) -> String {
 }
 
 fn block(names: &Names<'_>, stmts: &Block, depth: usize, out: &mut String) {
-    for s in stmts {
-        stmt(names, s, depth, out);
+    let mut before: Option<&Stmt> = None;
+    for (n, s) in stmts.iter().enumerate() {
+        let vector = before.and_then(|b| vectors::let_named(names.vars, names.locals, b, s));
+        let lanes = vectors::of(names.vars, s).filter(|l| vectors::is_written(names.locals, l));
+        let declares = stmts.get(n + 1).is_some_and(|next| {
+            vectors::let_named(names.vars, names.locals, s, next).is_some()
+                && vectors::of(names.vars, next).is_some_and(|l| vectors::is_written(names.locals, &l))
+        });
+        match (vector, lanes) {
+            (Some(v), Some(lanes)) => {
+                let info = &names.locals[v.local.index()];
+                let head = format!("let {}: {} =", info.name, names.local_type(info));
+                indent(out, depth);
+                assigned(&Names { lanes: Some(lanes), ..*names }, &head, v.word, Some(&info.ty), depth, out);
+            }
+            (None, Some(lanes)) => vector_statement(names, &lanes, depth, out),
+            // It is written with the statement that fills it.
+            _ if declares => {}
+            _ => stmt(names, s, depth, out),
+        }
+        before = Some(s);
     }
+}
+
+fn vector_statement(names: &Names<'_>, lanes: &Lanes<'_>, depth: usize, out: &mut String) {
+    let inside = Names { lanes: Some(*lanes), ..*names };
+    let (head, word, ty) = match &lanes.stmt.kind {
+        StmtKind::Store { to, word } => {
+            let cells = names.lane_cells(to, lanes).unwrap_or_else(|| names.access(to));
+            let ty = names.buffers.get(to.buffer.index()).map(|b| &b.elem);
+            if lanes.masked() {
+                indent(out, depth);
+                let _ = writeln!(out, "store {cells} = {} mask {}", inside.word(word), names.ix(lanes.active));
+                return;
+            }
+            (format!("store {cells} ="), word, ty)
+        }
+        StmtKind::Assign { local, at, word } => {
+            let at = at.split_last().map_or(&[][..], |(_, at)| at);
+            (format!("{} =", names.cell(names.local(*local), at)), word, names.local_ty(*local))
+        }
+        _ => return,
+    };
+    indent(out, depth);
+    assigned(&inside, &head, word, ty, depth, out);
 }
 
 fn indent(out: &mut String, depth: usize) {
@@ -107,11 +150,13 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
         }
         StmtKind::Var { local, init } => {
             let info = &names.locals[local.index()];
-            let mut ty = names.ty(&info.ty);
-            if !info.dims.is_empty() {
-                ty = format!("[{ty}; {}]", info.dims.iter().map(i64::to_string).collect::<Vec<_>>().join(", "));
+            let head = format!("var {}: {} =", info.name, names.local_type(info));
+            match info.vector {
+                true => {
+                    let _ = writeln!(out, "{head} {}", names.splat(init, &info.ty));
+                }
+                false => assigned(names, &head, init, Some(&info.ty), depth, out),
             }
-            assigned(names, &format!("var {}: {ty} =", info.name), init, Some(&info.ty), depth, out);
         }
         StmtKind::Assign { local, at, word } => {
             let head = format!("{} =", names.cell(names.local(*local), at));

@@ -22,6 +22,8 @@ pub struct Subst {
     pub buffers: BTreeMap<Buffer, Buffer>,
     /// Blocks by their numbers, for variables of loops over blocks.
     pub blocks: BTreeMap<Var, Counted>,
+    /// Indices for `g[x]`, by `g` and `x`.
+    pub places: BTreeMap<(Var, Var), Ix>,
 }
 
 /// Block number `number` of `blocks (lo .. hi) size`. Its parts are plain arithmetic over these.
@@ -79,6 +81,13 @@ impl Subst {
         self.buffers.get(&buffer).copied().unwrap_or(buffer)
     }
 
+    fn place(&self, block: Var, x: &Ix) -> Option<&Ix> {
+        match x {
+            Ix::Var(x) => self.places.get(&(block, *x)),
+            _ => None,
+        }
+    }
+
     /// In an index.
     pub fn ix(&self, ix: &Ix) -> Ix {
         let b = |i: &Ix| Box::new(self.ix(i));
@@ -97,6 +106,7 @@ impl Subst {
                 Some(block) => block.part(*part),
                 None => Ix::Block(self.binder(*v), *part),
             },
+            Ix::InBlock(v, x) if self.place(*v, x).is_some() => self.place(*v, x).cloned().unwrap_or(Ix::Lit(0)),
             Ix::InBlock(v, x) => match self.blocks.get(v) {
                 Some(block) => Ix::Add(Box::new(block.part(BlockPart::Lo)), b(x)),
                 None => Ix::InBlock(self.binder(*v), b(x)),

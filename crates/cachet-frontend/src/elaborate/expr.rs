@@ -41,13 +41,19 @@ impl World<'_> {
 
     /// A word; `want` gives literals their type.
     pub(crate) fn word(&mut self, body: &mut Body, e: &Expr, want: Option<&Ty>) -> Done<(Tree, Ty)> {
+        if let Some(word) = self.lane_word(body, e, want) {
+            return word;
+        }
         match &e.kind {
             ExprKind::Float(text) => self.float(text, want, e.span).map(|(l, t)| (Tree::Lit(l), t)),
             ExprKind::Int(n) => self.integer(*n, want, e.span).map(|(l, t)| (Tree::Lit(l), t)),
             ExprKind::Bool(b) => Ok((Tree::Lit(Lit { elem: Elem::Bool, bits: u64::from(*b) }), Ty::Elem(Elem::Bool))),
             ExprKind::Name(name) => self.word_name(body, name, want),
             ExprKind::Load { place, mask: None } => self.load(body, place),
-            ExprKind::Load { mask: Some(m), .. } => Err(self.report(Diagnostic::not_built(m.span, "masks"))),
+            ExprKind::Load { mask: Some(m), .. } => {
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, m.span, "a mask is a vector's, and one value is wanted here");
+                Err(self.report(d))
+            }
             // In an equation `a[i, k]` is an element; in a function it is read by `load`.
             ExprKind::Index { base, indices } => self.word_index(body, base, indices, e),
             _ if of_platform(e) => {
@@ -166,19 +172,16 @@ impl World<'_> {
         }
         let mut at = Vec::new();
         for (i, extent) in indices.iter().zip(&extents) {
-            let Index::At(e) = i else {
-                return Err(self.report(Diagnostic::not_built(i.span(), "slices and vectors")));
-            };
-            let ix = self.ix(body, e)?;
+            let ix = self.subscript(body, i)?;
             if let Ix::Var(v) = ix {
-                body.lone.push((v, extent.clone(), e.span));
+                body.lone.push((v, extent.clone(), i.span()));
             }
             at.push(ix);
         }
         Ok(Access { buffer, at, span: At(span) })
     }
 
-    fn load(&mut self, body: &mut Body, place: &Place) -> Done<(Tree, Ty)> {
+    pub(super) fn load(&mut self, body: &mut Body, place: &Place) -> Done<(Tree, Ty)> {
         if body.values.is_some() {
             let d = Diagnostic::error(codes::SYNTAX, place.span, "an equation names elements, and loads none");
             return Err(self.report(d.help("write the element itself, as `a[i, k]`")));
@@ -283,7 +286,10 @@ impl World<'_> {
         };
         let names: Vec<&str> = path.parts.iter().map(|p| p.name.as_str()).collect();
         match (names.as_slice(), args.is_empty()) {
-            (["Vec"], _) => Err(self.report(Diagnostic::not_built(ty.span, "vectors"))),
+            (["Vec"], _) => {
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, ty.span, "the type of one value is wanted here");
+                Err(self.report(d.note("a vector is a local: `let x: Vec f32 8 = load a[i, k ..+ 8]`")))
+            }
             ([param, "Value"], true) => match body.find(param) {
                 Some(Meaning::TypeParam(p)) => Ok(Ty::Abstract(*p)),
                 _ => {

@@ -46,6 +46,28 @@ fn line(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
         ast::MoveKind::Reorder { from: ast::Side::S, to: ast::Side::T, lines } => reorder(world, m, lines)?,
         ast::MoveKind::SelfStore(r) => MoveKind::SelfStore(side(r.side), r.name.name.clone()),
         ast::MoveKind::Copy(r) => MoveKind::Copy(side(r.side), r.name.name.clone()),
+        ast::MoveKind::Join(a, b) => MoveKind::Join(loop_ref(a), loop_ref(b)),
+        ast::MoveKind::Carry { local, buffer } => MoveKind::Carry {
+            side: side(local.side),
+            local: local.name.name.clone(),
+            buffer: buffer.name.clone(),
+        },
+        ast::MoveKind::Narrow { local, axis, to } => {
+            let to = index_of(world, to)?;
+            match axis.kind {
+                ExprKind::Int(n) if n < 64 => {
+                    let (side, local) = (side(local.side), local.name.name.clone());
+                    MoveKind::Narrow { side, local, axis: n as u32, to }
+                }
+                _ => {
+                    let text = "an axis is a number: 0 is the outermost, and lanes are the last";
+                    return Err(world.report(Diagnostic::error(codes::RECIPE, axis.span, text)));
+                }
+            }
+        }
+        ast::MoveKind::Lanes { side: s, names } => {
+            MoveKind::Lanes(side(*s), names.iter().map(|n| n.name.clone()).collect())
+        }
         ast::MoveKind::Unroll(r) => MoveKind::Unroll(loop_ref(r)),
         ast::MoveKind::Unfold(r) => MoveKind::Unfold(side(r.side), r.name.name.clone()),
         ast::MoveKind::Regroup { index, form, law } => regroup(world, m, index, form, law)?,
@@ -168,6 +190,7 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         MoveKind::Split { of, by, outer, ragged } => MoveKind::Split { of: mark(of), by, outer, ragged },
         MoveKind::First(l) => MoveKind::First(mark(l)),
         MoveKind::Unroll(l) => MoveKind::Unroll(mark(l)),
+        MoveKind::Join(a, b) => MoveKind::Join(mark(a), mark(b)),
         MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: mark(of), op, by },
         MoveKind::Case { guard, then, els } => {
             MoveKind::Case { guard, then: marked(then, ranks), els: marked(els, ranks) }
@@ -175,6 +198,9 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         MoveKind::Reorder { .. }
         | MoveKind::SelfStore(..)
         | MoveKind::Copy(..)
+        | MoveKind::Carry { .. }
+        | MoveKind::Narrow { .. }
+        | MoveKind::Lanes(..)
         | MoveKind::Unfold(..)
         | MoveKind::Given(_) => kind,
     };

@@ -70,6 +70,17 @@ impl Words<'_> {
             MoveKind::First(l) => MoveKind::First(self.loop_ref(l)),
             MoveKind::SelfStore(side, b) => MoveKind::SelfStore(*side, self.buffer(b)),
             MoveKind::Copy(side, b) => MoveKind::Copy(*side, self.buffer(b)),
+            MoveKind::Join(a, b) => MoveKind::Join(self.loop_ref(a), self.loop_ref(b)),
+            MoveKind::Carry { side, local, buffer } => {
+                MoveKind::Carry { side: *side, local: self.local(local, *side), buffer: self.buffer(buffer) }
+            }
+            MoveKind::Narrow { side, local, axis, to } => MoveKind::Narrow {
+                side: *side,
+                local: self.local(local, *side),
+                axis: *axis,
+                to: PatIx::Known(self.ix(to, *side)?),
+            },
+            MoveKind::Lanes(side, names) => MoveKind::Lanes(*side, names.clone()),
             MoveKind::Unroll(l) => MoveKind::Unroll(self.loop_ref(l)),
             MoveKind::Unfold(side, name) => MoveKind::Unfold(*side, name.clone()),
             MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: self.loop_ref(of), op: op.clone(), by: *by },
@@ -86,6 +97,15 @@ impl Words<'_> {
         match self.args.get(name) {
             Some(Arg::Buffer(b)) => self.s.fun.buffers[b.index()].name.clone(),
             _ => name.clone(),
+        }
+    }
+
+    /// A local: one that the pattern matched, or one that the step declares.
+    fn local(&self, name: &str, side: Side) -> String {
+        let sight = if side == Side::S { self.s } else { self.t };
+        match self.capture.held.get(name) {
+            Some(Held::Name(l)) => sight.fun.locals[l.index()].name.clone(),
+            _ => name.trim_start_matches('$').to_string(),
         }
     }
 

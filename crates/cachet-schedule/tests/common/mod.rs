@@ -116,7 +116,7 @@ pub fn fold(var: Var, domain: Domain, acc: Local, init: Word, body: Word) -> Wor
 
 /// An accumulator.
 pub fn total(fun: &mut Fun, name: &str) -> Local {
-    fun.add_local(LocalInfo { name: name.into(), ty: Ty::Elem(Elem::F32), dims: vec![], mutable: false })
+    fun.add_local(LocalInfo { name: name.into(), ty: Ty::Elem(Elem::F32), dims: vec![], vector: false, mutable: false })
 }
 
 /// What the sum of [`product`] starts from.

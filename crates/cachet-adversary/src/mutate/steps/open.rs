@@ -143,11 +143,15 @@ fn move_of(line: &Move) -> Move {
             MoveKind::Split { of: of(l), by: by.clone(), outer: outer.clone(), ragged: *ragged }
         }
         MoveKind::First(l) => MoveKind::First(of(l)),
+        MoveKind::Join(a, b) => MoveKind::Join(of(a), of(b)),
         MoveKind::Unroll(l) => MoveKind::Unroll(of(l)),
         MoveKind::Regroup { of: l, op, by } => MoveKind::Regroup { of: of(l), op: op.clone(), by: *by },
         MoveKind::Reorder { .. }
         | MoveKind::SelfStore(..)
         | MoveKind::Copy(..)
+        | MoveKind::Carry { .. }
+        | MoveKind::Narrow { .. }
+        | MoveKind::Lanes(..)
         | MoveKind::Unfold(..)
         | MoveKind::Case { .. }
         | MoveKind::Given(_) => line.kind.clone(),
