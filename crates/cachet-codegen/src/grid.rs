@@ -203,17 +203,25 @@ impl Lower<'_, '_> {
     fn axis(&mut self, var: Var, domain: &Domain) -> Outcome<Axis> {
         let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = domain;
         let (lo, hi) = (self.ix(lo)?, self.ix(hi)?);
+        let block = match domain {
+            Domain::Range { .. } => None,
+            Domain::Blocks { size, .. } => Some(*size),
+        };
+        let trips = match literal_trips(&lo, &hi, block) {
+            Some(trips) => trips.to_string(),
+            None => self.trips(&lo, &hi, block),
+        };
+        Ok(Axis { var, lo, hi, trips, block })
+    }
+
+    fn trips(&mut self, lo: &str, hi: &str, block: Option<i64>) -> String {
         // Without `nsw`: of bounds that are the wrong way round nothing is proved.
         let span = self.em.def(format_args!("sub i64 {hi}, {lo}"));
         let some = self.em.def(format_args!("icmp slt i64 {lo}, {hi}"));
         let span = self.em.def(format_args!("select i1 {some}, i64 {span}, i64 0"));
-        Ok(match domain {
-            Domain::Range { .. } => Axis { var, lo, hi, trips: span, block: None },
-            Domain::Blocks { size, .. } => {
-                let up = self.add(&span, &(size - 1).to_string());
-                Axis { var, lo, hi, trips: self.floor_div(&up, *size), block: Some(*size) }
-            }
-        })
+        let Some(size) = block else { return span };
+        let up = self.add(&span, &(size - 1).to_string());
+        self.floor_div(&up, size)
     }
 
     /// How many iterations there are. From 2^63 on, which nobody sees the end of, it stays below.
@@ -365,6 +373,13 @@ impl Lower<'_, '_> {
         self.em.jump(&after);
         self.em.open(&after);
     }
+}
+
+/// How many indices or blocks there are between two literals.
+fn literal_trips(lo: &str, hi: &str, block: Option<i64>) -> Option<i64> {
+    let (lo, hi): (i64, i64) = (lo.parse().ok()?, hi.parse().ok()?);
+    let size = block.unwrap_or(1);
+    hi.checked_sub(lo)?.max(0).checked_add(size - 1)?.checked_div(size)
 }
 
 /// How many of a grid's axes are shared out: the first ones, up to one whose bounds depend on another.
