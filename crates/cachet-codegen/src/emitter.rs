@@ -13,6 +13,8 @@ pub(crate) struct Emitter {
     slots: Vec<String>,
     next: u32,
     block: String,
+    /// Lines of other bodies that belong to the same function of the program.
+    others: usize,
 }
 
 /// A line to be written later.
@@ -32,7 +34,17 @@ const ENTRY: &str = "%entry";
 
 impl Emitter {
     pub(crate) fn new() -> Emitter {
-        Emitter { lines: Vec::new(), slots: Vec::new(), next: 0, block: ENTRY.into() }
+        Emitter::after(0)
+    }
+
+    /// For a body of its own that is a part of a function of which so many lines are written.
+    pub(crate) fn after(lines: usize) -> Emitter {
+        Emitter { lines: Vec::new(), slots: Vec::new(), next: 0, block: ENTRY.into(), others: lines }
+    }
+
+    /// Takes note of how many lines there are with those of such a body.
+    pub(crate) fn count(&mut self, lines: usize) {
+        self.others = lines.saturating_sub(self.lines.len());
     }
 
     fn fresh(&mut self, letter: char) -> String {
@@ -52,9 +64,9 @@ impl Emitter {
         name
     }
 
-    /// How many lines there are.
+    /// How many lines there are, with those of other bodies.
     pub(crate) fn len(&self) -> usize {
-        self.lines.len()
+        self.others + self.lines.len()
     }
 
     /// A stack slot of an LLVM type; its address.

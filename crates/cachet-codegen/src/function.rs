@@ -1,6 +1,7 @@
 //! What is a function in LLVM: its signature, its attributes, its uniform entry, and what its names stand for.
 
 use crate::emitter::Emitter;
+use crate::grid::Grids;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::types::{Value, is_abstract};
@@ -47,10 +48,11 @@ pub(crate) struct Lower<'a, 'm> {
     pub(crate) stack: i128,
     /// Applications of pure functions around the word being lowered.
     pub(crate) applied: usize,
+    pub(crate) grids: Grids,
 }
 
-/// `define` of one function, and of its uniform entry where it may be called from outside.
-pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external: bool) -> Outcome<String> {
+/// `define` of one function, of what its grids became, and of its uniform entry where it may be called from outside.
+pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external: bool, pool: bool) -> Outcome<String> {
     let mut lower = Lower {
         program: module.program,
         fun,
@@ -62,31 +64,35 @@ pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external:
         span: fun.span,
         stack: MAX_STACK_BYTES,
         applied: 0,
+        grids: Grids::new(symbol),
     };
     lower.parameters()?;
     lower.block(&fun.body)?;
     lower.em.line("ret void");
     let linkage = if external { "" } else { "internal " };
-    let mut out = format!("define {linkage}void @{symbol}({}) #0 {{\n{}}}\n", signature(fun), lower.em.finish());
+    let head = format!("define {linkage}void @{symbol}({})", signature(fun, pool));
+    let mut out = lower.grids.finish();
+    out.push_str(&format!("{head} #0 {{\n{}}}\n", lower.em.finish()));
     if external {
         out.push('\n');
-        out.push_str(&packed(fun, symbol));
+        out.push_str(&packed(fun, symbol, pool));
     }
     Ok(out)
 }
 
 /// Parameters with their attributes: `noalias` for what is written, `readonly` for what is only read. Nothing is said
-/// of two that are only read: they may overlap.
-fn signature(fun: &Fun) -> String {
+/// of two that are only read: they may overlap. The pool, where there is one, comes last.
+fn signature(fun: &Fun, pool: bool) -> String {
     let sizes = fun.sizes.iter().map(|v| format!("i64 noundef %n{}", v.0));
     let buffers = fun.params.iter().map(|b| match fun.buffers[b.index()].role {
         Role::Mut => format!("ptr noalias noundef %p{}", b.0),
         Role::Reads | Role::Alloc | Role::Lease(_) => format!("ptr readonly noundef %p{}", b.0),
     });
-    sizes.chain(buffers).collect::<Vec<_>>().join(", ")
+    sizes.chain(buffers).chain(pool.then(|| "ptr %pool".into())).collect::<Vec<_>>().join(", ")
 }
 
-fn packed(fun: &Fun, symbol: &str) -> String {
+/// The uniform entry. A pool is read from behind the buffers' addresses.
+fn packed(fun: &Fun, symbol: &str, pool: bool) -> String {
     let mut out = format!("define void @{symbol}__packed(ptr readonly %sizes, ptr readonly %buffers) #0 {{\nentry:\n");
     let mut args = Vec::new();
     // Writing to a `String` cannot fail.
@@ -99,6 +105,11 @@ fn packed(fun: &Fun, symbol: &str) -> String {
         let _ = writeln!(out, "  %q{i} = getelementptr inbounds ptr, ptr %buffers, i64 {i}");
         let _ = writeln!(out, "  %p{i} = load ptr, ptr %q{i}");
         args.push(format!("ptr %p{i}"));
+    }
+    if pool {
+        let _ = writeln!(out, "  %last = getelementptr inbounds ptr, ptr %buffers, i64 {}", fun.params.len());
+        let _ = writeln!(out, "  %pool = load ptr, ptr %last");
+        args.push("ptr %pool".into());
     }
     let _ = writeln!(out, "  call void @{symbol}({})\n  ret void\n}}", args.join(", "));
     out

@@ -6,6 +6,11 @@
 //!
 //! What the text means at its borders:
 //! - `void NAME(i64 size, .., ptr buffer, ..)`, and `void NAME__packed(ptr sizes, ptr buffers)` for uniform calls;
+//! - a function with a grid, or that calls one, has a last parameter `ptr pool`, which `NAME__packed` reads from behind the
+//!   buffers' addresses: null, or `struct { void* state; void (*run)(void* state, void (*body)(void* env, int64_t first,
+//!   int64_t last), void* env, int64_t count); }`. `run` calls `body` so that each of the numbers `0 .. count` is in exactly
+//!   one range, from any threads, in any order, at once or not; it returns when all of them are done, and does not unwind;
+//! - a program has `i32 main()` and `i32 cachet_main(ptr pool)`;
 //! - a buffer is row-major; an element is its LLVM type (`bool` a byte that is 0 or 1), a tuple a struct laid out as C
 //!   would;
 //! - of the C library it needs `aligned_alloc`, `free`, `fflush`, `perror` and `exit` where memory is allocated, and
@@ -20,6 +25,7 @@
 mod convert;
 mod emitter;
 mod function;
+mod grid;
 mod index;
 mod memory;
 mod module;
@@ -53,6 +59,8 @@ pub struct Entry {
     pub sizes: usize,
     /// Number of buffers.
     pub buffers: usize,
+    /// Whether its last parameter is a pool.
+    pub pool: bool,
 }
 
 /// A module.
@@ -84,7 +92,7 @@ pub fn emit<'a>(
 }
 
 /// A program: C's `i32 @main()`, which runs a function without parameters and returns 0, or 1 where its output could
-/// not be written.
+/// not be written, and `i32 @cachet_main(ptr pool)`, which does so on a pool.
 pub fn emit_main<'a>(program: impl Into<Input<'a>>, main: FunId, options: &Options) -> Result<Text, Diagnostic> {
     module::emit_main(program.into().0, main, options)
 }

@@ -1,6 +1,7 @@
 //! What goes into a module: instances, found through calls; their symbols; attributes; and what they need of the C library.
 
 use crate::function::{Outcome, define};
+use crate::grid::that_take_a_pool;
 use crate::support::{self, Support};
 use crate::{Entry, Options, Text};
 use cachet_core::instance::instantiate;
@@ -20,9 +21,20 @@ pub(crate) struct Module<'a> {
     pub(crate) program: &'a Program,
     instances: Vec<Instance>,
     support: BTreeSet<Support>,
+    /// The functions that take a pool.
+    pooled: BTreeSet<FunId>,
 }
 
-impl Module<'_> {
+impl<'a> Module<'a> {
+    fn new(program: &'a Program) -> Module<'a> {
+        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled: that_take_a_pool(program) }
+    }
+
+    /// Whether a function's last parameter is a pool.
+    pub(crate) fn takes_a_pool(&self, fun: FunId) -> bool {
+        self.pooled.contains(&fun)
+    }
+
     /// The symbol of a function at implementations, which becomes part of the module.
     pub(crate) fn require(&mut self, fun: FunId, types: &[Binding], span: At) -> Outcome<String> {
         if let Some(found) = self.instances.iter().find(|i| i.fun == fun && i.types == types) {
@@ -50,12 +62,13 @@ impl Module<'_> {
 
 /// A module of the functions that are asked for and what they call.
 pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &Options) -> Outcome<Text> {
-    let mut module = Module { program, instances: Vec::new(), support: BTreeSet::new() };
+    let mut module = Module::new(program);
     let mut entries = Vec::new();
     for (fun, types) in funs {
         let name = module.require(*fun, types, At::default())?;
         let source = &program.funs[fun.index()];
-        entries.push(Entry { name, sizes: source.sizes.len(), buffers: source.params.len() });
+        let pool = module.takes_a_pool(*fun);
+        entries.push(Entry { name, sizes: source.sizes.len(), buffers: source.params.len(), pool });
     }
     let external = module.instances.len();
     let ir = module.text(external, options, "")?;
@@ -64,7 +77,7 @@ pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &
 
 /// A module that is a program.
 pub(crate) fn emit_main(program: &Program, main: FunId, options: &Options) -> Outcome<Text> {
-    let mut module = Module { program, instances: Vec::new(), support: BTreeSet::new() };
+    let mut module = Module::new(program);
     let symbol = module.require(main, &[], At::default())?;
     let source = &program.funs[main.index()];
     if !source.sizes.is_empty() || !source.params.is_empty() {
@@ -72,7 +85,8 @@ pub(crate) fn emit_main(program: &Program, main: FunId, options: &Options) -> Ou
         return Err(Diagnostic::error(codes::ARITY, source.span.0, text));
     }
     module.needs(Support::Main);
-    let ir = module.text(0, options, &support::c_main(&symbol))?;
+    let c_main = support::c_main(&symbol, module.takes_a_pool(main));
+    let ir = module.text(0, options, &c_main)?;
     Ok(Text { ir, entries: Vec::new() })
 }
 
@@ -83,8 +97,8 @@ impl Module<'_> {
         let mut done = 0;
         while let Some(next) = self.instances.get(done) {
             let fun = instantiate(self.program, &self.program.funs[next.fun.index()], &next.types);
-            let symbol = next.symbol.clone();
-            functions.push_str(&define(&mut self, &fun, &symbol, done < external)?);
+            let (symbol, pool) = (next.symbol.clone(), self.takes_a_pool(next.fun));
+            functions.push_str(&define(&mut self, &fun, &symbol, done < external, pool)?);
             functions.push('\n');
             done += 1;
         }

@@ -30,7 +30,7 @@ impl Lower<'_, '_> {
                     Ok(vec![])
                 })?;
             }
-            StmtKind::Grid(g) if g.device == Device::HOST => self.axes(&g.axes, &g.body)?,
+            StmtKind::Grid(g) if g.device == Device::HOST => self.grid(g)?,
             StmtKind::Grid(_) => return Err(self.not_built("native code for grids of devices")),
             StmtKind::If { guard, then, els } => {
                 let cond = self.guard(guard)?;
@@ -71,7 +71,7 @@ impl Lower<'_, '_> {
     }
 
     /// A grid's iterations, one after another: no iteration can see another's effects, so any order will do.
-    fn axes(&mut self, axes: &[(Var, Domain)], body: &Block) -> Outcome<()> {
+    pub(crate) fn axes(&mut self, axes: &[(Var, Domain)], body: &Block) -> Outcome<()> {
         let Some(((var, domain), rest)) = axes.split_first() else { return self.block(body) };
         self.domain(*var, domain, &[], &mut |this, _| {
             this.axes(rest, body)?;
@@ -95,6 +95,7 @@ impl Lower<'_, '_> {
         if args.len() != callee.sizes.len() + callee.params.len() {
             return Err(self.ill_formed("a call has too many or too few arguments"));
         }
+        args.extend(self.pool_argument(call));
         let symbol = self.callee(call.fun, &call.types)?;
         self.em.line(format_args!("call void @{symbol}({})", args.join(", ")));
         Ok(())

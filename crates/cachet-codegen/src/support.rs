@@ -89,15 +89,22 @@ pub(crate) fn declarations(support: &BTreeSet<Support>) -> String {
     out
 }
 
-/// C's `main`: runs a function and writes out what it printed.
-pub(crate) fn c_main(symbol: &str) -> String {
+/// C's `main`, which runs a function and writes out what it printed, and the same with a pool for grids, which C's has none of.
+pub(crate) fn c_main(symbol: &str, pool: bool) -> String {
+    let pool = if pool { "ptr %pool" } else { "" };
     format!(
-        "define i32 @main() #0 {{
+        "define i32 @cachet_main(ptr %pool) #0 {{
 entry:
-  call void @{symbol}()
+  call void @{symbol}({pool})
   %failed = call i32 @fflush(ptr null)
   %some = icmp ne i32 %failed, 0
   %status = zext i1 %some to i32
+  ret i32 %status
+}}
+
+define i32 @main() #0 {{
+entry:
+  %status = call i32 @cachet_main(ptr null)
   ret i32 %status
 }}
 

@@ -14,8 +14,9 @@
 //! ```
 //!
 //! where `%sizes` points at the sizes as consecutive `i64`, and `%buffers` at the addresses of the buffers as
-//! consecutive `ptr`, both in the order of the C signature. It loads them and calls `@NAME`. [`Jit::kernel`] looks up
-//! `NAME__packed`; [`Kernel::call`] passes slices.
+//! consecutive `ptr`, both in the order of the C signature. It loads them and calls `@NAME`. Behind the buffers lies one more
+//! address, null or that of a [`PoolInterface`], which is `@NAME`'s last parameter where it runs iterations at once, and not
+//! read where it does not. [`Jit::kernel`] looks up `NAME__packed`; [`Kernel::call`] passes slices.
 //!
 //! The counts are checked here, the extents are not: the caller compares each buffer's length with the kernel's
 //! contract before the call, as every door from C, Rust or Python must.
@@ -35,6 +36,7 @@ mod link;
 mod llvm;
 mod measure;
 mod peers;
+mod pool;
 mod probe;
 mod sys;
 
@@ -54,4 +56,5 @@ pub use measure::{
     median, quantile,
 };
 pub use peers::{OpenBlas, OpenBlasReport, OpenBlasSearch, clear_openblas_environment, report_openblas};
+pub use pool::{GridBody, MOST_THREADS, Order, Pool, PoolInterface, RunGrid};
 pub use probe::{FmaProbe, ProbeElement};

@@ -17,7 +17,7 @@ use cachet_core::instance::instance_name;
 use cachet_core::ir::{Binding, Domain, Elem, FunId, ImplId, Var};
 use cachet_core::sized::value;
 use cachet_runtime::{
-    BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas, ProbeElement,
+    BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas, Pool, ProbeElement,
     measure,
 };
 use inputs::{Inputs, Memory};
@@ -37,6 +37,8 @@ pub struct Options {
     pub budget: Duration,
     /// Seed of the inputs.
     pub seed: u64,
+    /// How many threads grids run on, and the library.
+    pub threads: usize,
 }
 
 /// A contraction and its schedules.
@@ -191,12 +193,13 @@ fn group(
     let wanted: Vec<(FunId, Vec<Binding>)> = ids.iter().map(|id| (*id, bound(id))).collect();
     let kernels = native::compile(outcome, &wanted, llvm)?.kernels()?;
     let inputs = Inputs::new(program, fun, types, &sizes, options.seed)?;
+    let pool = Pool::new(options.threads).map_err(Problem::Tool)?;
 
     let mut outputs = Vec::new();
     for (kernel, id) in kernels.iter().zip(&ids) {
         let scratch = Inputs::scratch(program, &program.funs[id.index()], types, &sizes)?;
         let mut memory = Memory { outputs: inputs.poisoned()?, scratch };
-        kernel.prepare(&sizes, &mut inputs.args(&mut memory)).map_err(Problem::Tool)?.run();
+        kernel.call_on(pool.interface(), &sizes, &mut inputs.args(&mut memory)).map_err(Problem::Tool)?;
         outputs.push(memory);
     }
     let sampled = sample::check(program, contraction, types, &sizes, &inputs, &outputs[0].outputs)?;
@@ -206,8 +209,18 @@ fn group(
     let plus_times =
         |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
     let float_sums = inputs.floats_out() && inputs.row_major() && types.iter().all(plus_times);
-    let (library, report, measured) =
-        time(contraction, (&kernels, &differing), &inputs, &mut outputs, &sizes, flops, float_sums, llvm, options)?;
+    let (library, report, measured) = time(
+        contraction,
+        (&kernels, &differing),
+        &inputs,
+        &mut outputs,
+        &sizes,
+        flops,
+        float_sums,
+        llvm,
+        options,
+        &pool,
+    )?;
     let rows = ids.iter().zip(differing).zip(measured).map(|((id, differing), measured)| Row {
         name: program.funs[id.index()].name.clone(),
         nest: *id == nest,
@@ -240,6 +253,7 @@ fn time(
     float_sums: bool,
     llvm: &Llvm,
     options: &Options,
+    pool: &Pool,
 ) -> Result<(Library, MeasureReport, Vec<Option<usize>>), Problem> {
     let counterpart = if float_sums { peer::counterpart(contraction) } else { None };
     let blas = match counterpart {
@@ -247,7 +261,7 @@ fn time(
         None => Err(String::new()),
     };
     if let Ok(blas) = &blas {
-        blas.set_threads(1);
+        blas.set_threads(options.threads);
     }
     let mut of_library = inputs.poisoned()?;
     let mut positions = vec![None; kernels.len()];
@@ -259,7 +273,7 @@ fn time(
             continue;
         }
         positions[i] = Some(contenders.len());
-        let mut call = kernel.prepare(sizes, args).map_err(Problem::Tool)?;
+        let mut call = kernel.prepare(sizes, args).map_err(Problem::Tool)?.on(pool.interface());
         contenders.push(Contender::new(kernel.name(), Some(flops), move || call.run_in_this_mode()));
     }
     let library = match (counterpart, &blas) {

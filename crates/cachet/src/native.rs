@@ -6,7 +6,7 @@
 use crate::pipeline::Outcome;
 use cachet_codegen::{Entry, Options, Text};
 use cachet_core::ir::{Binding, FunId};
-use cachet_runtime::{HostTarget, Jit, Kernel, KernelArity, Llvm, Module, OptLevel, ToolError, ToolErrorKind};
+use cachet_runtime::{HostTarget, Jit, Kernel, KernelArity, Llvm, Module, OptLevel, Pool, ToolError, ToolErrorKind};
 use cachet_source::Diagnostic;
 
 /// Why there is no machine code.
@@ -66,10 +66,11 @@ pub fn main_text(outcome: &Outcome, host: &HostTarget) -> Result<Text, Problem> 
     cachet_codegen::emit_main(outcome.checked.program(), main, &options(host)).map_err(refused)
 }
 
-/// Runs `main` in this process and gives its exit status.
-pub fn run_main(outcome: &Outcome, llvm: &Llvm) -> Result<i32, Problem> {
+/// Runs `main` in this process, its grids on so many threads, and gives its exit status.
+pub fn run_main(outcome: &Outcome, llvm: &Llvm, threads: usize) -> Result<i32, Problem> {
+    let pool = Pool::new(threads).map_err(Problem::Tool)?;
     let jit = compile_main(outcome, llvm)?.load().map_err(Problem::Tool)?;
-    jit.run_main("main").map_err(Problem::Tool)
+    jit.run_main_on("cachet_main", pool.interface()).map_err(Problem::Tool)
 }
 
 fn accepted(outcome: &Outcome, fun: FunId) -> Result<(), Problem> {

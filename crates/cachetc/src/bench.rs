@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Seed of the inputs; by default another one each time, which is printed.
     #[arg(long)]
     seed: Option<u64>,
+    /// How many threads grids run on, and the library.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
     /// The same facts for tools.
     #[arg(long)]
     json: bool,
@@ -54,6 +57,7 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
         implementation: arguments.with.clone(),
         budget: Duration::from_secs(arguments.seconds),
         seed,
+        threads: arguments.threads,
     };
     let groups = match Llvm::load().map_err(Problem::Tool).and_then(|llvm| bench::run(&outcome, &llvm, &options)) {
         Ok(groups) => groups,
@@ -68,10 +72,12 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
     }
     if arguments.json {
         let all: Vec<Value> = groups.iter().map(group_json).collect();
-        terminal::say(&json!({ "groups": all, "seed": seed, "cleared": cleared }).to_string());
+        terminal::say(
+            &json!({ "groups": all, "seed": seed, "threads": arguments.threads, "cleared": cleared }).to_string(),
+        );
     } else {
         for g in &groups {
-            terminal::say(&group_text(g, seed));
+            terminal::say(&group_text(g, seed, arguments.threads));
         }
         let compared = groups.iter().any(|g| matches!(g.library, Library::Found { .. }));
         for name in cleared.iter().filter(|_| compared) {
@@ -90,12 +96,15 @@ fn measured<'a>(g: &'a Group, row: &Row) -> Option<&'a MeasureRow> {
     row.measured.and_then(|i| g.report.rows.get(i))
 }
 
-fn group_text(g: &Group, seed: u64) -> String {
+fn group_text(g: &Group, seed: u64, threads: usize) -> String {
     let sizes: Vec<String> = g.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-    let mut out = vec![format!("{}  {}  {}  one core", g.name, sizes.join(", "), g.element)];
+    let threads = if threads == 1 { "one thread".into() } else { format!("{threads} threads") };
+    let mut out = vec![format!("{}  {}  {}  {threads}", g.name, sizes.join(", "), g.element)];
     if g.flops > 0.0 {
         let roof = g.report.probe.best;
-        out.push(format!("  roof {roof:.1} GFLOP/s (multiply-adds in registers, measured in the same run)"));
+        out.push(format!(
+            "  roof {roof:.1} GFLOP/s (multiply-adds in registers of one core, measured in the same run)"
+        ));
     } else {
         out.push("  no arithmetic: the speed is that of all arrays, each counted once".into());
     }

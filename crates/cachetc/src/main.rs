@@ -89,6 +89,9 @@ enum Command {
         /// In the reference interpreter instead of natively.
         #[arg(long)]
         interpret: bool,
+        /// How many threads the iterations of grids run on; by default one for each core. No result depends on it.
+        #[arg(long, conflicts_with = "interpret")]
+        threads: Option<usize>,
     },
     /// Run `main` natively and in the interpreter; both must print the same, and what FILE.expected beside it has.
     Test {
@@ -175,7 +178,7 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Scheduled { file, name, steps, relate, json } => {
             scheduled::run(&file, name.as_deref(), scheduled::Options { steps, relate, json }, format)
         }
-        Command::Run { file, interpret } => run::run(&file, interpret, format),
+        Command::Run { file, interpret, threads } => run::run(&file, interpret, threads, format),
         Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),
         Command::New { name } => new::run(&name, format),
         Command::Build { file, output, emit } => run::build(&file, &output, emit, format),

@@ -4,7 +4,7 @@ use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::native::{self, Problem};
 use cachet::pipeline::{self, Outcome};
 use cachet_core::interpret;
-use cachet_runtime::{Llvm, link_executable, write_file};
+use cachet_runtime::{Llvm, MOST_THREADS, cpu_count, link_executable, write_file};
 use clap::ValueEnum;
 use std::path::Path;
 
@@ -17,8 +17,8 @@ pub enum Emit {
     Asm,
 }
 
-/// Runs `main`, natively or in the interpreter. Both print the same text.
-pub fn run(file: &str, in_interpreter: bool, format: ErrorFormat) -> u8 {
+/// Runs `main`, natively on so many threads, or in the interpreter. Both print the same text.
+pub fn run(file: &str, in_interpreter: bool, threads: Option<usize>, format: ErrorFormat) -> u8 {
     let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     if let Some(code) = no_main(file, &outcome, format) {
@@ -27,7 +27,8 @@ pub fn run(file: &str, in_interpreter: bool, format: ErrorFormat) -> u8 {
     if in_interpreter {
         return interpreted(&outcome, format);
     }
-    match Llvm::load().map_err(Problem::Tool).and_then(|llvm| native::run_main(&outcome, &llvm)) {
+    let threads = threads.unwrap_or_else(|| cpu_count().min(MOST_THREADS));
+    match Llvm::load().map_err(Problem::Tool).and_then(|llvm| native::run_main(&outcome, &llvm, threads)) {
         Ok(0) => OK,
         Ok(_) => UNABLE,
         Err(p) => problem(&outcome, &p, format),

@@ -6,7 +6,7 @@ use cachet_core::ir::{
     Access, At, Binding, Block, Buffer, BufferInfo, Device, Domain, Elem, Fold, Fun, FunId, Guard, Ix, Layout, Level,
     Lit, Local, LocalInfo, Op, Prim, Program, Rel, Role, Stmt, StmtKind, Strides, Ty, Var, VarInfo, VarKind, Word,
 };
-use cachet_runtime::{BufferArg, Flush, GuardBuffer, Jit, KernelArity, Llvm, ToolError};
+use cachet_runtime::{BufferArg, Flush, GuardBuffer, Jit, KernelArity, Llvm, Pool, ToolError};
 
 /// Sizes around every boundary: empty, one, odd, a vector, one less and one more, several.
 pub const SIZES: [usize; 9] = [0, 1, 2, 3, 5, 15, 16, 17, 40];
@@ -212,6 +212,8 @@ pub struct Native {
     name: String,
     arity: KernelArity,
     pub ir: String,
+    /// What grids run on.
+    pub pool: Option<Pool>,
 }
 
 pub fn native(llvm: &Llvm, program: &Program, fun: usize, types: &[Binding]) -> Native {
@@ -219,7 +221,7 @@ pub fn native(llvm: &Llvm, program: &Program, fun: usize, types: &[Binding]) -> 
     let jit = llvm.compile_and_load(&text.ir).unwrap_or_else(|e| panic!("{e}\n{}", text.ir));
     let entry = &text.entries[0];
     let arity = KernelArity { sizes: entry.sizes, buffers: entry.buffers };
-    Native { jit, name: entry.name.clone(), arity, ir: text.ir }
+    Native { jit, name: entry.name.clone(), arity, ir: text.ir, pool: None }
 }
 
 /// A buffer of a call: bytes in, and whether it is written.
@@ -262,7 +264,11 @@ impl Native {
             .zip(data)
             .map(|(b, d)| if d.written { BufferArg::Write(b.bytes_mut()) } else { BufferArg::Read(b.bytes()) })
             .collect();
-        self.jit.kernel(&self.name, self.arity).unwrap().call(&sizes, &mut args).unwrap();
+        let kernel = self.jit.kernel(&self.name, self.arity).unwrap();
+        match &self.pool {
+            None => kernel.call(&sizes, &mut args).unwrap(),
+            Some(pool) => kernel.call_on(pool.interface(), &sizes, &mut args).unwrap(),
+        }
         drop(args);
         assert!(buffers.iter().all(GuardBuffer::slack_is_intact), "a write beside a buffer");
         buffers.iter().zip(data).filter(|(_, d)| d.written).map(|(b, _)| b.bytes().to_vec()).collect()

@@ -12,6 +12,7 @@ use super::api::{Api, LlJit, LlvmError, Problems};
 use super::c_string;
 use crate::error::{ToolError, ToolErrorKind};
 use crate::fpmode::FpGuard;
+use crate::pool::PoolInterface;
 
 /// The suffix of the uniform entry of a kernel.
 const PACKED: &str = "__packed";
@@ -163,13 +164,25 @@ impl Jit {
         // SAFETY: by convention the program's main function takes nothing and returns an `i32`; the code stays
         // mapped while `self` lives.
         let main = unsafe { std::mem::transmute::<*const u8, extern "C" fn() -> i32>(address) };
-        let mode = FpGuard::enter();
-        let status = main();
-        drop(mode);
-        // SAFETY: a null stream flushes all output streams of the C library.
-        unsafe { fflush(ptr::null_mut()) };
-        Ok(status)
+        Ok(run_to_the_end(|| main()))
     }
+
+    /// Runs `i32 name(ptr pool)`, a program's main function that shares its work with a pool, in the same way.
+    pub fn run_main_on(&self, name: &str, pool: &PoolInterface) -> Result<i32, ToolError> {
+        let address = self.symbol(name)?;
+        // SAFETY: by convention such a function takes a pool and returns an `i32`; the code stays mapped while `self` lives.
+        let main = unsafe { std::mem::transmute::<*const u8, extern "C" fn(*mut u8) -> i32>(address) };
+        Ok(run_to_the_end(|| main(pool.address())))
+    }
+}
+
+fn run_to_the_end(main: impl FnOnce() -> i32) -> i32 {
+    let mode = FpGuard::enter();
+    let status = main();
+    drop(mode);
+    // SAFETY: a null stream flushes all output streams of the C library.
+    unsafe { fflush(ptr::null_mut()) };
+    status
 }
 
 unsafe extern "C" {
@@ -224,6 +237,11 @@ impl Kernel {
         self.prepare(sizes, buffers).map(|mut call| call.run())
     }
 
+    /// Calls it once, in the strict floating-point mode, with a pool to share the iterations of its grids.
+    pub fn call_on(&self, pool: &PoolInterface, sizes: &[i64], buffers: &mut [BufferArg<'_>]) -> Result<(), ToolError> {
+        self.prepare(sizes, buffers).map(|call| call.on(pool).run())
+    }
+
     /// Lays the arguments out once, for calls that are timed.
     pub fn prepare<'a>(
         &'a self,
@@ -241,7 +259,7 @@ impl Kernel {
         Ok(PreparedCall {
             entry: self.entry,
             sizes: sizes.to_vec(),
-            addresses: buffers.iter_mut().map(BufferArg::address).collect(),
+            addresses: buffers.iter_mut().map(BufferArg::address).chain([ptr::null_mut()]).collect(),
             _borrows: PhantomData,
         })
     }
@@ -258,11 +276,21 @@ impl std::fmt::Debug for Kernel {
 pub struct PreparedCall<'a> {
     entry: PackedEntry,
     sizes: Vec<i64>,
+    /// The buffers', and the pool's.
     addresses: Vec<*mut u8>,
     _borrows: PhantomData<&'a mut [u8]>,
 }
 
-impl PreparedCall<'_> {
+impl<'a> PreparedCall<'a> {
+    /// With a pool to share the iterations of grids.
+    #[must_use]
+    pub fn on(mut self, pool: &'a PoolInterface) -> PreparedCall<'a> {
+        if let Some(last) = self.addresses.last_mut() {
+            *last = pool.address();
+        }
+        self
+    }
+
     /// Runs the kernel, in the strict floating-point mode.
     pub fn run(&mut self) {
         let _mode = FpGuard::enter();
