@@ -216,12 +216,7 @@ impl Body {
 }
 
 /// The platforms that the files describe, as far as they were not refused.
-pub(crate) fn described(
-    loaded: &Loaded,
-    scope: &Scope,
-    sources: &Sources,
-    out: &mut Vec<Diagnostic>,
-) -> Vec<Platform> {
+pub(crate) fn described(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Vec<Platform> {
     let (world, _) = begin(loaded, scope, sources, out);
     world.platforms.into_values().collect()
 }
