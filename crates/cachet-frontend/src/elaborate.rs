@@ -226,8 +226,19 @@ impl Body {
     }
 }
 
-/// Elaborates every item of every file.
-pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Module {
+/// The platforms that the files describe, as far as they were not refused.
+pub(crate) fn described(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Vec<Platform> {
+    let (world, _) = begin(loaded, scope, sources, out);
+    world.platforms.into_values().collect()
+}
+
+/// A world that knows its platforms, and the items that are to be elaborated.
+fn begin<'a>(
+    loaded: &'a Loaded,
+    scope: &'a Scope,
+    sources: &'a Sources,
+    out: &'a mut Vec<Diagnostic>,
+) -> (World<'a>, Vec<ItemRef>) {
     let mut world = World {
         loaded,
         scope,
@@ -271,6 +282,12 @@ pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mu
         }
     }
     platforms::of_root(&mut world);
+    (world, items)
+}
+
+/// Elaborates every item of every file.
+pub(crate) fn module(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Module {
+    let (mut world, items) = begin(loaded, scope, sources, out);
     let phases: [fn(&mut World<'_>, ItemRef) -> Done<()>; 8] = [
         constants::item,
         records::item,

@@ -48,6 +48,7 @@ mod tests;
 mod tree;
 
 use cachet_core::script::Module;
+use cachet_machine::platform::Platform;
 use cachet_source::{Diagnostic, Sources};
 use std::path::{Path, PathBuf};
 
@@ -74,4 +75,13 @@ pub fn load(root: &str, files: &dyn Files, sources: &mut Sources) -> (Option<Mod
     let scope = scope::Scope::new(&loaded, &mut diagnostics);
     let module = elaborate::module(&loaded, &scope, sources, &mut diagnostics);
     (Some(module), diagnostics)
+}
+
+/// The platforms that a file describes, itself or by its imports, and the problems of these descriptions.
+pub fn platforms(root: &str, files: &dyn Files, sources: &mut Sources) -> (Vec<Platform>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let Some(loaded) = imports::read(root, files, sources, &mut diagnostics) else { return (vec![], diagnostics) };
+    let scope = scope::Scope::new(&loaded, &mut diagnostics);
+    let platforms = elaborate::described(&loaded, &scope, sources, &mut diagnostics);
+    (platforms, diagnostics)
 }

@@ -31,8 +31,7 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
             }
             PlatformEntry::Unit(u) => {
                 new(world, &mut names, &u.name)?;
-                let fields = fields(world, r.unit, &u.fields, UNIT_FIELDS)?;
-                made.units.push(Part { name: u.name.name.clone(), fields });
+                made.units.push(unit_of(world, r.unit, u)?);
             }
             PlatformEntry::Device(d) => {
                 new(world, &mut names, &d.name)?;
@@ -85,17 +84,27 @@ fn level(world: &mut World<'_>, unit: usize, l: &ast::Level) -> Done<Part> {
     Ok(Part { name: l.name.name.clone(), fields: fields(world, unit, &l.fields, LEVEL_FIELDS)? })
 }
 
+fn unit_of(world: &mut World<'_>, unit: usize, u: &ast::Unit) -> Done<Part> {
+    Ok(Part { name: u.name.name.clone(), fields: fields(world, unit, &u.fields, UNIT_FIELDS)? })
+}
+
 fn device(world: &mut World<'_>, unit: usize, d: &ast::Device) -> Done<Device> {
     let name = d.name.name.clone();
-    let mut made = Device { name, targets: vec![], flush_subnormals: false, levels: vec![], fields: vec![] };
+    let mut made =
+        Device { name, targets: vec![], flush_subnormals: false, levels: vec![], units: vec![], fields: vec![] };
+    let mut names: Vec<&Ident> = Vec::new();
     for entry in &d.entries {
         match entry {
             DeviceEntry::Target(t) => made.targets.push(target(t)),
-            DeviceEntry::Level(l) => made.levels.push(level(world, unit, l)?),
-            DeviceEntry::Field(f) => {
-                let f = field(world, unit, f, DEVICE_FIELDS)?;
-                made.fields.push(f);
+            DeviceEntry::Level(l) => {
+                new(world, &mut names, &l.name)?;
+                made.levels.push(level(world, unit, l)?);
             }
+            DeviceEntry::Unit(u) => {
+                new(world, &mut names, &u.name)?;
+                made.units.push(unit_of(world, unit, u)?);
+            }
+            DeviceEntry::Field(f) => add(world, unit, &mut made.fields, f, DEVICE_FIELDS)?,
             DeviceEntry::Arithmetic { words, span } => match words.as_slice() {
                 [word] if word.name == "flush_subnormals" => made.flush_subnormals = true,
                 _ => {
@@ -111,14 +120,20 @@ fn device(world: &mut World<'_>, unit: usize, d: &ast::Device) -> Done<Device> {
 fn fields(world: &mut World<'_>, unit: usize, all: &[ast::PlatformField], known: Known) -> Done<Vec<Field>> {
     let mut out: Vec<Field> = Vec::new();
     for f in all {
-        let made = field(world, unit, f, known)?;
-        if out.iter().any(|o| o.name == made.name && o.elem == made.elem) {
-            let message = format!("`{}` is said twice", made.written());
-            return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, f.span, message)));
-        }
-        out.push(made);
+        add(world, unit, &mut out, f, known)?;
     }
     Ok(out)
+}
+
+/// One more number; each is said once.
+fn add(world: &mut World<'_>, unit: usize, out: &mut Vec<Field>, f: &ast::PlatformField, known: Known) -> Done<()> {
+    let made = field(world, unit, f, known)?;
+    if out.iter().any(|o| o.name == made.name && o.elem == made.elem) {
+        let message = format!("`{}` is said twice", made.written());
+        return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, f.span, message)));
+    }
+    out.push(made);
+    Ok(())
 }
 
 fn field(world: &mut World<'_>, unit: usize, f: &ast::PlatformField, known: Known) -> Done<Field> {
@@ -172,6 +187,53 @@ fn elem_named(world: &mut World<'_>, name: &Ident) -> Done<Elem> {
     }
 }
 
+/// What stands after `@`, taken apart: a part or a device and its part, and an element type. The error is a word too many.
+fn parted<'a>(platform: &Platform, words: &'a [Ident]) -> Result<(&'a [Ident], Option<&'a Ident>), &'a Ident> {
+    let is_elem = |name: &Ident| ELEMS.iter().any(|(e, _)| *e == name.name) && !platform.has_part(&name.name);
+    let in_device = |name: &Ident| platform.device(&name.name).is_some();
+    match words {
+        [] => Ok((words, None)),
+        [one] if is_elem(one) => Ok((&[], Some(one))),
+        [_] => Ok((words, None)),
+        [first, second] if in_device(first) && !is_elem(second) => Ok((words, None)),
+        [_, second] => Ok((&words[..1], Some(second))),
+        [first, _, third] if in_device(first) => Ok((&words[..2], Some(third))),
+        [_, _, third] | [_, _, _, third, ..] => Err(third),
+    }
+}
+
+/// The report of a number that is not there.
+fn without_number(
+    platform: &Platform,
+    e: &Expr,
+    field: &Ident,
+    (of, elem): (&[Ident], Option<Elem>),
+    missing: Missing,
+) -> Diagnostic {
+    match missing {
+        Missing::Part(name) => match of {
+            [device, part] => {
+                let inside = platform.device(&device.name).into_iter().flat_map(Device::inside);
+                let d = scope::unknown(part, "level or unit", inside.map(|p| p.name.as_str()));
+                d.note(format!("`{}` is a device of {}", device.name, platform.name))
+            }
+            [part] => scope::unknown(part, "unit, level or device", platform.parts()),
+            _ => Diagnostic::error(codes::UNKNOWN_NAME, e.span, format!("the platform has no {name}")),
+        },
+        Missing::Several(of) => {
+            let message = format!("`{}` is a number of {}", field.name, of.join(", "));
+            Diagnostic::error(codes::AMBIGUOUS, e.span, message)
+                .help(format!("say of which: `platform.{} @{}`", field.name, of[0]))
+        }
+        Missing::Field { of, known } => {
+            let what = elem.map_or(String::new(), |e| format!(" at {e}"));
+            let message = format!("the platform {} does not say `{}` of {of}{what}", platform.name, field.name);
+            let d = Diagnostic::error(codes::UNKNOWN_NAME, field.span, message);
+            if known.is_empty() { d } else { d.note(format!("it says {}", known.join(", "))) }
+        }
+    }
+}
+
 impl World<'_> {
     /// `platform.field @unit @elem`: the value of a number of the root file's platform.
     pub(crate) fn platform_number(&mut self, unit: usize, e: &Expr) -> Done<i64> {
@@ -195,43 +257,34 @@ impl World<'_> {
             let message = "the names of a unit or level and of an element type stand after `@`";
             return Err(self.report(Diagnostic::error(codes::SYNTAX, e.span, message)));
         };
-        let is_part = |name: &Ident| platform.parts().any(|p| p == name.name);
-        let (part, elem) = match words.as_slice() {
-            [] => (None, None),
-            [one] if is_part(one) || !ELEMS.iter().any(|(e, _)| *e == one.name) => (Some(one), None),
-            [elem] => (None, Some(elem)),
-            [part, elem] => (Some(part), Some(elem)),
-            [_, _, third, ..] => {
-                let message = "a unit or level and an element type stand after `@`, no more";
-                return Err(self.report(Diagnostic::error(codes::ARITY, third.span, message)));
+        let (of, elem) = match parted(&platform, &words) {
+            Ok(parted) => parted,
+            Err(more) => {
+                let message = "a unit or level and an element type stand after `@`, before them perhaps a device";
+                return Err(self.report(Diagnostic::error(codes::ARITY, more.span, message)));
             }
         };
         let elem = match elem {
             Some(name) => Some(elem_named(self, name)?),
             None => None,
         };
-        let missing = match platform.number(&field.name, part.map(|p| p.name.as_str()), elem) {
-            Ok(n) => return Ok(n),
-            Err(missing) => missing,
-        };
-        let d = match (missing, part) {
-            (Missing::Part(_), Some(part)) => scope::unknown(part, "unit, level or device", platform.parts()),
-            (Missing::Several(of), _) => {
-                let message = format!("`{}` is a number of {}", field.name, of.join(", "));
-                Diagnostic::error(codes::AMBIGUOUS, e.span, message)
-                    .help(format!("say of which: `platform.{} @{}`", field.name, of[0]))
+        let path: Vec<&str> = of.iter().map(|p| p.name.as_str()).collect();
+        match platform.number(&field.name, &path, elem) {
+            Ok(n) => Ok(n),
+            Err(missing) => {
+                let d = without_number(&platform, e, field, (of, elem), missing);
+                Err(self.report(d.also(self.described(), format!("{} is described here", platform.name))))
             }
-            (Missing::Field { of, known }, _) => {
-                let what = elem.map_or(String::new(), |e| format!(" at {e}"));
-                let message = format!("the platform {} does not say `{}` of {of}{what}", platform.name, field.name);
-                let d = Diagnostic::error(codes::UNKNOWN_NAME, field.span, message);
-                if known.is_empty() { d } else { d.note(format!("it says {}", known.join(", "))) }
-            }
-            (Missing::Part(of), None) => {
-                Diagnostic::error(codes::UNKNOWN_NAME, e.span, format!("the platform has no {of}"))
-            }
-        };
-        Err(self.report(d))
+        }
+    }
+
+    /// Where the root's platform is named by the file that describes it.
+    fn described(&self) -> Span {
+        let item = self.platform.map(|r| &self.loaded.units[r.unit].ast.items[r.item]);
+        match item {
+            Some(Item::Platform(p)) => p.name.span,
+            _ => Span::default(),
+        }
     }
 
     /// A memory level of the host: the outermost, or one of the platform's.

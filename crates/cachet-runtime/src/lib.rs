@@ -30,6 +30,7 @@ compile_error!("cachet-runtime knows Linux and macOS");
 
 mod buffer;
 mod clock;
+mod detect;
 mod error;
 mod fpmode;
 mod link;
@@ -42,6 +43,7 @@ mod sys;
 
 pub use buffer::{AlignedBuffer, Flush, GuardBuffer, Scalar, fill_poison, first_poison, view, view_mut};
 pub use clock::{PinnedThread, cpu_count, involuntary_switches};
+pub use detect::{Detected, DetectedPart, Reading, detect};
 pub use error::{ToolError, ToolErrorKind};
 pub use fpmode::{FpGuard, FpMode};
 pub use link::{

@@ -1,5 +1,15 @@
 //! The standard library's files, carried in the executable.
 
+/// A file that describes a machine.
+macro_rules! platform {
+    ($name:literal) => {
+        (
+            concat!("cachet:platforms/", $name),
+            &[(concat!("cachet:platforms/", $name), include_str!(concat!("../../../platforms/", $name, ".cachet")))],
+        )
+    };
+}
+
 /// `cachet:NAME` and the files it consists of, in order.
 const LIBRARY: &[(&str, &[(&str, &str)])] = &[
     (
@@ -14,7 +24,16 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
     ),
     ("cachet:layouts", &[("cachet:layouts", include_str!("../../../library/layouts/panels.cachet"))]),
     ("cachet:monoid", &[("cachet:monoid", include_str!("../../../library/algebra/semiring.cachet"))]),
+    platform!("apple-silicon"),
+    platform!("hopper"),
+    platform!("neoverse-v2"),
+    platform!("x86-64-avx2"),
+    platform!("x86-64-avx512"),
+    platform!("zen4"),
 ];
+
+/// What the names of the modules that describe machines begin with.
+const PLATFORMS: &str = "cachet:platforms/";
 
 /// The files of `cachet:NAME`: the name that messages print and the text.
 pub fn files(name: &str) -> Option<Vec<(&'static str, &'static str)>> {
@@ -24,4 +43,9 @@ pub fn files(name: &str) -> Option<Vec<(&'static str, &'static str)>> {
 /// The names that may be imported.
 pub fn names() -> impl Iterator<Item = &'static str> {
     LIBRARY.iter().map(|(n, _)| *n)
+}
+
+/// The modules that describe machines: what is imported, and the text.
+pub fn platforms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    LIBRARY.iter().filter(|(n, _)| n.starts_with(PLATFORMS)).flat_map(|(n, files)| files.iter().map(|f| (*n, f.1)))
 }

@@ -10,6 +10,7 @@ mod fmt;
 mod heat;
 mod json;
 mod new;
+mod platform;
 mod render;
 mod run;
 mod scheduled;
@@ -140,6 +141,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Descriptions of machines: which there are, what one says, and a draft of this machine's.
+    #[command(subcommand)]
+    Platform(platform::Action),
     /// What was found on this machine, and what is missing.
     Doctor {
         /// The same facts for tools.
@@ -185,6 +189,7 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Bench(arguments) => bench::run(&arguments, cleared, format),
         Command::Fmt { files, check } => fmt::run(&files, check, format),
         Command::Explain { codes, json } => explain::run(&codes, json, format),
+        Command::Platform(action) => platform::run(&action, format),
         Command::Doctor { json } => doctor::run(json),
     }
 }

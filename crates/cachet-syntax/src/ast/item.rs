@@ -537,6 +537,8 @@ pub enum DeviceEntry {
     },
     /// `level Threadgroup capacity = …`.
     Level(Level),
+    /// `unit Tensor where …`.
+    Unit(Unit),
     /// `group = 32`.
     Field(PlatformField),
 }

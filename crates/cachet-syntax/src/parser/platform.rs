@@ -65,6 +65,7 @@ impl Parser<'_> {
             match p.word() {
                 Some("target") if !field => p.target().map(DeviceEntry::Target),
                 Some("level") if !field => p.level().map(DeviceEntry::Level),
+                Some("unit") if !field => p.unit().map(DeviceEntry::Unit),
                 Some("arithmetic") if !field => p.arithmetic(),
                 _ => p.platform_field().map(DeviceEntry::Field),
             }

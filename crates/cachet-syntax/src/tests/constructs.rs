@@ -104,7 +104,7 @@ fn instructions_and_layouts() {
 
 #[test]
 fn platforms() {
-    let text = "platform Box where\n  target x86_64 feature avx2 feature fma\n  level L1 capacity = 32 * 1024 line = 64 source \"manual\"\n  level DRAM\n  unit Vec where\n    lanes @f32 = 8 source \"a\"\n    lanes @f64 = 4\n    registers = 16\n  device Gpu where\n    target metal\n    arithmetic flush_subnormals other\n    level Threadgroup capacity = 32768\n    group = 32\n";
+    let text = "platform Box where\n  target x86_64 feature avx2 feature fma\n  level L1 capacity = 32 * 1024 line = 64 source \"manual\"\n  level DRAM\n  unit Vec where\n    lanes @f32 = 8 source \"a\"\n    lanes @f64 = 4\n    registers = 16\n  device Gpu where\n    target metal\n    arithmetic flush_subnormals other\n    level Threadgroup capacity = 32768\n    group = 32\n    unit Core where\n      lanes @f32 = 32\n";
     let Item::Platform(p) = item(text) else { panic!() };
     let [
         PlatformEntry::Target(t),
@@ -118,10 +118,11 @@ fn platforms() {
     };
     assert_eq!(
         (t.features.len(), l1.fields.len(), dram.fields.len(), u.fields.len(), d.entries.len()),
-        (2, 2, 0, 3, 4)
+        (2, 2, 0, 3, 5)
     );
     assert!(matches!(&u.fields[0].targs[0].items[0], TargItem::Path(p) if p.text() == "f32"));
     assert!(matches!(&d.entries[3], DeviceEntry::Field(f) if f.name.name == "group"));
+    assert!(matches!(&d.entries[4], DeviceEntry::Unit(u) if u.name.name == "Core" && u.fields.len() == 1));
 }
 
 #[test]

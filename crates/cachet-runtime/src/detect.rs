@@ -1,0 +1,141 @@
+//! What machine is this? Its numbers, as a platform file has them, each with the probe that produced it.
+//!
+//! The system says which caches there are; loops of generated code measure how fast they and the vector units are, in
+//! cycles of the core. What cannot be asked or measured is said to be so.
+
+mod levels;
+mod stopwatch;
+mod system;
+mod text;
+mod units;
+
+use std::time::{Duration, Instant};
+
+use crate::clock::PinnedThread;
+use crate::error::ToolError;
+use crate::llvm::{HostTarget, Llvm};
+use stopwatch::Stopwatch;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Detected {
+    /// The processor, by LLVM's name.
+    pub cpu: String,
+    /// The processor, by the system's name.
+    pub model: Option<String>,
+    /// Whether this is a virtual machine, as far as the system says.
+    pub is_virtual: bool,
+    /// The architecture: `x86_64`, `aarch64`.
+    pub target: String,
+    /// The features that vector code may use.
+    pub features: Vec<&'static str>,
+    /// Memory levels, the innermost first.
+    pub levels: Vec<DetectedPart>,
+    /// Vector units, the widest first.
+    pub units: Vec<DetectedPart>,
+    /// How long it took.
+    pub taken: Duration,
+}
+
+/// A level or a unit.
+#[derive(Clone, Debug)]
+pub struct DetectedPart {
+    /// `L1`, `Vec`, ..
+    pub name: String,
+    /// Its numbers.
+    pub numbers: Vec<Reading>,
+}
+
+/// A number, or why it is missing.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The field of the platform file.
+    pub field: &'static str,
+    /// The element type that it is about.
+    pub elem: Option<&'static str>,
+    /// The number; none where it was not measured.
+    pub value: Option<i64>,
+    /// Where it comes from, or why it was not measured.
+    pub source: String,
+}
+
+impl Reading {
+    fn new(field: &'static str, value: i64, source: impl Into<String>) -> Reading {
+        Reading { field, elem: None, value: Some(value), source: source.into() }
+    }
+
+    fn missing(field: &'static str, why: impl Into<String>) -> Reading {
+        Reading { field, elem: None, value: None, source: why.into() }
+    }
+
+    fn at(mut self, elem: &'static str) -> Reading {
+        self.elem = Some(elem);
+        self
+    }
+
+    /// Measured, or why not.
+    fn of(field: &'static str, measured: Result<(i64, String), ToolError>) -> Reading {
+        match measured {
+            Ok((value, source)) => Reading::new(field, value, source),
+            Err(e) => Reading::missing(field, why(&e)),
+        }
+    }
+}
+
+/// The machine that probes run on.
+struct Bench<'a> {
+    llvm: &'a Llvm,
+    host: HostTarget,
+    clock: Stopwatch,
+}
+
+/// Features that a platform file names, by LLVM's names.
+const FEATURES: &[&str] = &[
+    "avx2",
+    "fma",
+    "avx512f",
+    "avx512vl",
+    "avx512dq",
+    "avx512bw",
+    "avx512bf16",
+    "avx512fp16",
+    "avx512vnni",
+    "neon",
+    "bf16",
+    "fullfp16",
+    "i8mm",
+    "sve",
+    "sve2",
+    "sme",
+];
+
+/// Asks and measures, for some seconds, on one core.
+///
+/// # Errors
+/// LLVM does not know this machine, or cannot compile the clock that everything is compared with.
+pub fn detect(llvm: &Llvm) -> Result<Detected, ToolError> {
+    let start = Instant::now();
+    let _pinned = PinnedThread::here();
+    let host = llvm.host()?;
+    let mut bench = Bench { llvm, clock: Stopwatch::new(llvm, &host)?, host };
+    let units = units::measure(&mut bench);
+    let levels = levels::measure(&mut bench, &system::caches());
+    let host = &bench.host;
+    let architecture = host.triple.split('-').next().unwrap_or_default();
+    Ok(Detected {
+        cpu: host.cpu.clone(),
+        model: system::model(),
+        is_virtual: system::is_virtual(),
+        target: if architecture == "arm64" { "aarch64".to_owned() } else { architecture.to_owned() },
+        features: FEATURES.iter().copied().filter(|f| host.has(f)).collect(),
+        levels,
+        units,
+        taken: start.elapsed(),
+    })
+}
+
+/// A failure in one line.
+fn why(e: &ToolError) -> String {
+    let first = e.detail.as_deref().and_then(|d| d.lines().find(|l| !l.trim().is_empty()));
+    first.map_or(e.message.clone(), |d| format!("{}: {}", e.message, d.trim()))
+}
