@@ -2,6 +2,7 @@
 
 use crate::emitter::Emitter;
 use crate::grid::Grids;
+use crate::known::Known;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::types::{Value, is_abstract};
@@ -49,6 +50,9 @@ pub(crate) struct Lower<'a, 'm> {
     /// Applications of pure functions around the word being lowered.
     pub(crate) applied: usize,
     pub(crate) grids: Grids,
+    pub(crate) known: Known,
+    /// Whether the statements being lowered are for a number of rows that is not known.
+    pub(crate) any_rows: usize,
 }
 
 /// `define` of one function, of what its grids became, and of its uniform entry where it may be called from outside.
@@ -65,6 +69,8 @@ pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external:
         stack: MAX_STACK_BYTES,
         applied: 0,
         grids: Grids::new(symbol),
+        known: Known::of(fun),
+        any_rows: 0,
     };
     lower.parameters()?;
     lower.block(&fun.body)?;

@@ -49,8 +49,17 @@ impl Lower<'_, '_> {
         if at.len() != memory.extents.len() {
             return Err(self.ill_formed("an access has another number of indices than its buffer has axes"));
         }
+        let known = &self.known;
+        let at = layout::over(&memory.ops, at.to_vec(), |ix, by| {
+            let b = || Box::new(ix.clone());
+            known.divided(&ix, by, 0).unwrap_or_else(|| (Ix::Div(b(), by), Ix::Mod(b(), by)))
+        });
+        self.physical_address(memory, &at)
+    }
+
+    /// The address of a cell by its indices in memory.
+    pub(crate) fn physical_address(&mut self, memory: &Memory, at: &[Ix]) -> Outcome<String> {
         let at = at.iter().map(|i| self.ix(i)).collect::<Outcome<Vec<_>>>()?;
-        let at = layout::over(&memory.ops, at, |i, by| (self.floor_div(&i, by), self.floor_mod(&i, by)));
         let Some((last, rows)) = at.split_last() else { return Err(self.ill_formed("an access has no index")) };
         let row = self.row_major(rows, &memory.physical);
         let row = match memory.physical.last() {
@@ -250,7 +259,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn cells(&mut self, ty: &Ty, dims: &[i64], slots: &[String], at: &[Ix]) -> Outcome<Vec<String>> {
+    pub(crate) fn cells(&mut self, ty: &Ty, dims: &[i64], slots: &[String], at: &[Ix]) -> Outcome<Vec<String>> {
         if dims.is_empty() {
             return Ok(slots.to_vec());
         }

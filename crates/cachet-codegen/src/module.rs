@@ -5,7 +5,7 @@ use crate::grid::that_take_a_pool;
 use crate::support::{self, Support};
 use crate::{Entry, Options, Text};
 use cachet_core::instance::instantiate;
-use cachet_core::ir::{At, Binding, FunId, Program};
+use cachet_core::ir::{At, Binding, Elem, FunId, Program};
 use cachet_source::{Diagnostic, codes};
 use std::collections::BTreeSet;
 
@@ -23,11 +23,24 @@ pub(crate) struct Module<'a> {
     support: BTreeSet<Support>,
     /// The functions that take a pool.
     pooled: BTreeSet<FunId>,
+    /// How wide a vector register is, in bits.
+    vector_bits: u32,
 }
 
 impl<'a> Module<'a> {
-    fn new(program: &'a Program) -> Module<'a> {
-        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled: that_take_a_pool(program) }
+    fn new(program: &'a Program, options: &Options) -> Module<'a> {
+        let pooled = that_take_a_pool(program);
+        // Where nothing is said, registers that every 64-bit processor has.
+        let vector_bits = if options.vector_bits == 0 { 128 } else { options.vector_bits };
+        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled, vector_bits }
+    }
+
+    /// How many lanes of an element a register has.
+    pub(crate) fn lanes_of(&self, elem: Elem) -> i64 {
+        let bits = i64::from(self.vector_bits);
+        let lanes = (bits / (8 * elem.bytes() as i64)).max(1);
+        // The largest power of two among them.
+        1 << lanes.ilog2()
     }
 
     /// Whether a function's last parameter is a pool.
@@ -62,7 +75,7 @@ impl<'a> Module<'a> {
 
 /// A module of the functions that are asked for and what they call.
 pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &Options) -> Outcome<Text> {
-    let mut module = Module::new(program);
+    let mut module = Module::new(program, options);
     let mut entries = Vec::new();
     for (fun, types) in funs {
         let name = module.require(*fun, types, At::default())?;
@@ -77,7 +90,7 @@ pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &
 
 /// A module that is a program.
 pub(crate) fn emit_main(program: &Program, main: FunId, options: &Options) -> Outcome<Text> {
-    let mut module = Module::new(program);
+    let mut module = Module::new(program, options);
     let symbol = module.require(main, &[], At::default())?;
     let source = &program.funs[main.index()];
     if !source.sizes.is_empty() || !source.params.is_empty() {

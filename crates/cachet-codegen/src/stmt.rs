@@ -4,12 +4,31 @@ use crate::function::{Lower, Outcome, Place};
 use crate::support::Support;
 use crate::types::{Value, is_signed, register};
 use cachet_core::ir::{Block, Call, Device, Domain, Elem, Role, Stmt, StmtKind, Ty, Var, Word};
+use cachet_core::vectors;
 
 impl Lower<'_, '_> {
-    /// Statements in order; what they allocate is freed at the end.
+    /// A block.
     pub(crate) fn block(&mut self, block: &Block) -> Outcome<()> {
+        self.block_in_place(block)
+    }
+
+    /// Statements in order; what they allocate is freed at the end.
+    pub(crate) fn block_in_place(&mut self, block: &[Stmt]) -> Outcome<()> {
         let mut allocated = Vec::new();
-        for s in block {
+        for (n, s) in block.iter().enumerate() {
+            self.span = s.span;
+            if self.versions(&block[n..])? {
+                break;
+            }
+            // A vector `let` is filled by the statement after it.
+            if let StmtKind::Var { local, init } = &s.kind
+                && self.fun.locals.get(local.index()).is_some_and(|i| i.vector && i.ty != Ty::Elem(Elem::Bool))
+            {
+                let filled = block.get(n + 1).is_some_and(|next| vectors::let_of(self.fun, s, next).is_some());
+                let init = self.word(init)?;
+                self.declare_vectors(*local, &init, filled)?;
+                continue;
+            }
             if let Some(base) = self.stmt(s)? {
                 allocated.push(base);
             }
@@ -25,6 +44,14 @@ impl Lower<'_, '_> {
         self.span = stmt.span;
         match &stmt.kind {
             StmtKind::For { var, domain, body } => {
+                if let Some(lanes) = vectors::of(&self.fun.vars, stmt)
+                    && self.lanes(&lanes)?
+                {
+                    return Ok(None);
+                }
+                if self.written_out(*var, domain, body)? {
+                    return Ok(None);
+                }
                 self.domain(*var, domain, &[], &mut |this, _| {
                     this.block(body)?;
                     Ok(vec![])

@@ -235,7 +235,13 @@ fn functions_that_double_are_refused_and_not_written_out() {
             params: vec![Local(0)],
             result: elem(Elem::F32),
             body: op(Prim::Add, vec![below(), below()]),
-            locals: vec![LocalInfo { name: "x".into(), ty: elem(Elem::F32), dims: vec![], vector: false, mutable: false }],
+            locals: vec![LocalInfo {
+                name: "x".into(),
+                ty: elem(Elem::F32),
+                dims: vec![],
+                vector: false,
+                mutable: false,
+            }],
         });
     }
     let e = emit(&p, &[(FunId(0), vec![])], &options()).unwrap_err();

@@ -1,0 +1,611 @@
+//! How do vector statements become vector code?
+//!
+//! The lanes are cut into pieces of a power of two that the target has registers for: other lengths make LLVM go through
+//! memory. A piece's word is computed as LLVM vectors, lane by lane the same operations as one lane's word; what all lanes
+//! share is computed once and copied. A cell whose neighbours in the lanes are neighbours in memory is read and written as a
+//! vector, others one by one. Inactive lanes touch no memory. What has no vector form here runs as the loop that it is.
+
+use crate::function::{Index, Lower, Outcome, Place};
+use crate::memory::Memory;
+use crate::types::{Value, canonical_nan, constant, is_signed, memory, register};
+use crate::word::suffix;
+use cachet_core::ir::{Access, Elem, Fold, Guard, Ix, Local, Op, Prim, PureId, Rel, StmtKind, Ty, Var, Word};
+use cachet_core::layout;
+use cachet_core::rewrite::{Visit, visit_word};
+use cachet_core::vectors::{self, Lanes};
+use std::collections::BTreeMap;
+
+/// How deep pure functions may be applied in one another in a vector word.
+const MAX_APPLIED: usize = 16;
+
+/// Lanes `offset .. offset + width` of a vector statement.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    lane: Var,
+    offset: i64,
+    width: i64,
+    /// Which lanes take part; all of them where there is none.
+    mask: Option<&'a str>,
+}
+
+/// A vector of a piece's width.
+#[derive(Clone)]
+struct Vector {
+    elem: Elem,
+    name: String,
+}
+
+/// Offset and width of each piece: powers of two, none wider than a register.
+pub(crate) fn pieces(lanes: i64, most: i64) -> Vec<(i64, i64)> {
+    let mut out = Vec::new();
+    let (mut offset, mut width) = (0, most.max(1));
+    while offset < lanes {
+        while width > lanes - offset {
+            width /= 2;
+        }
+        out.push((offset, width));
+        offset += width;
+    }
+    out
+}
+
+impl Lower<'_, '_> {
+    /// A vector statement as vector code; false where it has no vector form.
+    pub(crate) fn lanes(&mut self, lanes: &Lanes<'_>) -> Outcome<bool> {
+        let (word, elem) = match &lanes.stmt.kind {
+            StmtKind::Store { to, word } => (word, self.fun.buffers.get(to.buffer.index()).map(|b| &b.elem)),
+            StmtKind::Assign { local, word, .. } => (word, self.fun.locals.get(local.index()).map(|l| &l.ty)),
+            _ => return Ok(false),
+        };
+        let Some(Ty::Elem(elem)) = elem else { return Ok(false) };
+        let (elem, active) = (*elem, self.known.value(lanes.active));
+        if elem == Elem::Bool || !self.has_form(word, lanes.var, 0) || active == Some(0) {
+            return Ok(active == Some(0));
+        }
+        let masked = active != Some(lanes.count);
+        let pieces = pieces(lanes.count, self.module.lanes_of(elem));
+        let active = if masked { Some(self.ix(lanes.active)?) } else { None };
+        // What all lanes share is read where there is a lane.
+        let after = match &active {
+            Some(active) if reads(word) => {
+                let some = self.em.def(format_args!("icmp slt i64 0, {active}"));
+                let (inside, after) = (self.em.block(), self.em.block());
+                self.em.branch(&some, &inside, &after);
+                self.em.open(&inside);
+                Some(after)
+            }
+            _ => None,
+        };
+        for (offset, width) in pieces {
+            let mask = active.as_ref().map(|active| self.first_lanes(active, offset, width));
+            let piece = Piece { lane: lanes.var, offset, width, mask: mask.as_deref() };
+            self.bind_var(lanes.var, Index::Plain(offset.to_string()));
+            self.known.set(lanes.var, Some(offset));
+            let done = self.piece(&piece, &lanes.stmt.kind);
+            self.known.set(lanes.var, None);
+            done?;
+        }
+        if let Some(after) = after {
+            self.em.jump(&after);
+            self.em.open(&after);
+        }
+        Ok(true)
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, stmt: &StmtKind) -> Outcome<()> {
+        match stmt {
+            StmtKind::Store { to, word } => {
+                let value = self.vector(piece, word, None)?;
+                self.scatter(piece, to, &value)
+            }
+            StmtKind::Assign { local, at, word } => {
+                let value = self.vector(piece, word, None)?;
+                let at = self.lane_cell(*local, at)?;
+                let kept = match piece.mask {
+                    // The other lanes keep what they have: nobody else can see the local.
+                    Some(mask) => {
+                        let ty = of(value.elem, piece.width);
+                        let old = self.em.def(format_args!("load {ty}, ptr {at}, align {}", value.elem.bytes()));
+                        self.em
+                            .def(format_args!("select <{} x i1> {mask}, {ty} {}, {ty} {old}", piece.width, value.name))
+                    }
+                    None => value.name,
+                };
+                let ty = of(value.elem, piece.width);
+                self.em.line(format_args!("store {ty} {kept}, ptr {at}, align {}", value.elem.bytes()));
+                Ok(())
+            }
+            _ => Err(self.ill_formed("a vector statement that is neither a store nor an assignment")),
+        }
+    }
+
+    /// Whether a word has a vector form.
+    fn has_form(&self, word: &Word, lane: Var, applied: usize) -> bool {
+        let all = |words: &[Word]| words.iter().all(|w| self.has_form(w, lane, applied));
+        if applied == 0 && !vectors::varies_word(word, lane) {
+            // One scalar, computed where the piece is.
+            return scalar(word);
+        }
+        match word {
+            Word::Lit(l) => l.elem != Elem::Bool || applied > 0,
+            Word::Load(a) => {
+                applied == 0
+                    && self.fun.buffers.get(a.buffer.index()).is_some_and(|b| vectorised(&b.elem))
+                    && a.at.iter().all(|ix| !vectors::varies(ix, lane) || vectors::first(ix, lane).is_some())
+            }
+            Word::Local(l, at) => match applied {
+                0 => {
+                    self.fun.locals.get(l.index()).is_some_and(|i| vectorised(&i.ty) && i.vector)
+                        && at.split_last().is_some_and(|(last, rows)| {
+                            vectors::first(last, lane).is_some() && rows.iter().all(|ix| !vectors::varies(ix, lane))
+                        })
+                }
+                _ => at.is_empty(),
+            },
+            Word::Op { op: Op::Prim(p), arith, args } => {
+                let flushes = self.program.devices.get(arith.index()).is_none_or(|d| d.flush_subnormals);
+                !flushes && vector_form(*p) && all(args)
+            }
+            Word::Op { .. } => false,
+            Word::Apply(f, args) => {
+                applied < MAX_APPLIED
+                    && all(args)
+                    && self.program.pures.get(f.index()).is_some_and(|pure| {
+                        pure.locals.iter().all(|l| matches!(l.ty, Ty::Elem(e) if e != Elem::Bool))
+                            && self.has_form(&pure.body, lane, applied + 1)
+                    })
+            }
+            Word::If(g, a, b) => {
+                applied == 0
+                    && lane_guard(g, lane)
+                    && self.has_form(a, lane, 0)
+                    && self.has_form(b, lane, 0)
+                    && !shared_reads(a, lane)
+                    && !shared_reads(b, lane)
+            }
+            Word::Index(..)
+            | Word::Tuple(_)
+            | Word::Part(..)
+            | Word::Let(..)
+            | Word::Fold(_)
+            | Word::Reduce(_)
+            | Word::Differing(..) => false,
+        }
+    }
+
+    /// A word of a piece's lanes. Inside a pure function `names` are its locals.
+    fn vector(&mut self, piece: &Piece<'_>, word: &Word, names: Option<&BTreeMap<Local, Vector>>) -> Outcome<Vector> {
+        if names.is_none() && !vectors::varies_word(word, piece.lane) {
+            let value = self.word(word)?;
+            let Ty::Elem(elem) = value.ty else { return Err(self.ill_formed("lanes of a tuple")) };
+            let name = self.splat(register(elem), value.only(), piece.width);
+            return Ok(Vector { elem, name });
+        }
+        match word {
+            Word::Lit(l) => Ok(Vector { elem: l.elem, name: splat_constant(l.elem, l.bits, piece.width) }),
+            Word::Load(a) => self.gather(piece, a, None),
+            Word::Local(l, at) => match names {
+                Some(names) => match names.get(l) {
+                    Some(v) => Ok(v.clone()),
+                    None => Err(self.ill_formed("a local is used where it is not known")),
+                },
+                None => {
+                    let Some(Ty::Elem(elem)) = self.fun.locals.get(l.index()).map(|i| i.ty.clone()) else {
+                        return Err(self.ill_formed("lanes of a tuple"));
+                    };
+                    let at = self.lane_cell(*l, at)?;
+                    let ty = of(elem, piece.width);
+                    let name = self.em.def(format_args!("load {ty}, ptr {at}, align {}", elem.bytes()));
+                    Ok(Vector { elem, name })
+                }
+            },
+            Word::Op { op: Op::Prim(p), args, .. } => {
+                let args = args.iter().map(|a| self.vector(piece, a, names)).collect::<Outcome<Vec<_>>>()?;
+                self.vector_prim(piece.width, *p, &args)
+            }
+            Word::Apply(f, args) => {
+                let args = args.iter().map(|a| self.vector(piece, a, names)).collect::<Outcome<Vec<_>>>()?;
+                self.vector_apply(piece, *f, args)
+            }
+            Word::If(g, a, b) => self.vector_choice(piece, g, a, b),
+            Word::Index(..)
+            | Word::Op { .. }
+            | Word::Tuple(_)
+            | Word::Part(..)
+            | Word::Let(..)
+            | Word::Fold(_)
+            | Word::Reduce(_)
+            | Word::Differing(..) => Err(self.ill_formed("a word without a vector form")),
+        }
+    }
+
+    fn vector_apply(&mut self, piece: &Piece<'_>, f: PureId, args: Vec<Vector>) -> Outcome<Vector> {
+        let program = self.program;
+        let Some(pure) = program.pures.get(f.index()) else { return Err(self.ill_formed("an application of nothing")) };
+        let names: BTreeMap<Local, Vector> = pure.params.iter().copied().zip(args).collect();
+        self.vector(piece, &pure.body, Some(&names))
+    }
+
+    /// A choice that each lane makes: what a lane does not choose, it does not read.
+    fn vector_choice(&mut self, piece: &Piece<'_>, guard: &Guard, a: &Word, b: &Word) -> Outcome<Vector> {
+        let (yes, no) = self.chosen(piece, guard)?;
+        let width = piece.width;
+        let narrowed = |this: &mut Self, with: &str| match piece.mask {
+            Some(mask) => this.em.def(format_args!("and <{width} x i1> {mask}, {with}")),
+            None => with.to_string(),
+        };
+        let (then, els) = (narrowed(self, &yes), narrowed(self, &no));
+        // What is not loaded is the other side, in the load itself.
+        if let (Word::Load(access), false) = (a, vectors::varies_word(b, piece.lane)) {
+            let b = self.vector(&Piece { mask: Some(&els), ..*piece }, b, None)?;
+            return self.gather(&Piece { mask: Some(&then), ..*piece }, access, Some(&b));
+        }
+        let a = self.vector(&Piece { mask: Some(&then), ..*piece }, a, None)?;
+        let b = self.vector(&Piece { mask: Some(&els), ..*piece }, b, None)?;
+        let ty = of(a.elem, width);
+        let name = self.em.def(format_args!("select <{width} x i1> {yes}, {ty} {}, {ty} {}", a.name, b.name));
+        Ok(Vector { elem: a.elem, name })
+    }
+
+    /// Which lanes a guard holds for, and which not.
+    fn chosen(&mut self, piece: &Piece<'_>, guard: &Guard) -> Outcome<(String, String)> {
+        let width = piece.width;
+        let yes = match guard {
+            Guard::Cmp(Rel::Lt, Ix::Var(v), active) if *v == piece.lane => {
+                if self.known.value(active).is_some_and(|n| n >= piece.offset + width) {
+                    all_lanes(width, true)
+                } else {
+                    let active = self.ix(active)?;
+                    self.first_lanes(&active, piece.offset, width)
+                }
+            }
+            guard => {
+                let holds = self.guard(guard)?;
+                self.splat("i1", &holds, width)
+            }
+        };
+        let no = self.em.def(format_args!("xor <{width} x i1> {yes}, {}", all_lanes(width, true)));
+        Ok((yes, no))
+    }
+
+    /// The lanes of a piece that are among the first so many.
+    fn first_lanes(&mut self, active: &str, offset: i64, width: i64) -> String {
+        // Beyond the lanes it makes no difference how far.
+        let least = self.em.def(format_args!("call i64 @llvm.smax.i64(i64 {active}, i64 0)"));
+        let most = self.min(&least, &(offset + width).to_string());
+        let short = self.em.def(format_args!("trunc i64 {most} to i32"));
+        let all = self.splat("i32", &short, width);
+        let own: Vec<String> = (0..width).map(|n| format!("i32 {}", offset + n)).collect();
+        self.em.def(format_args!("icmp slt <{width} x i32> <{}>, {all}", own.join(", ")))
+    }
+
+    /// A scalar in all lanes.
+    pub(crate) fn splat(&mut self, ty: &str, name: &str, width: i64) -> String {
+        let one = self.em.def(format_args!("insertelement <{width} x {ty}> poison, {ty} {name}, i64 0"));
+        self.em.def(format_args!(
+            "shufflevector <{width} x {ty}> {one}, <{width} x {ty}> poison, <{width} x i32> zeroinitializer"
+        ))
+    }
+
+    /// The address of a local's cell in the first lane of a piece.
+    fn lane_cell(&mut self, local: Local, at: &[Ix]) -> Outcome<String> {
+        match self.local(local)?.clone() {
+            Place::Slots { ty, dims, slots } => {
+                let cells = self.cells(&ty, &dims, &slots, at)?;
+                cells.into_iter().next().ok_or_else(|| self.ill_formed("a vector of nothing"))
+            }
+            Place::Value(_) => Err(self.ill_formed("a single word has lanes")),
+        }
+    }
+
+    /// The cells of a piece's lanes as one vector; `other` is what lanes have that take no part.
+    fn gather(&mut self, piece: &Piece<'_>, access: &Access, other: Option<&Vector>) -> Outcome<Vector> {
+        let buffer = self.buffer(access.buffer)?.clone();
+        let Ty::Elem(elem) = buffer.elem else { return Err(self.ill_formed("lanes of a tuple")) };
+        let (ty, width, align) = (of(elem, piece.width), piece.width, elem.bytes());
+        let none = || String::from("poison");
+        if let Some(at) = self.lane_address(piece, &buffer, &access.at)? {
+            let name = match piece.mask {
+                None => self.em.def(format_args!("load {ty}, ptr {at}, align {align}")),
+                Some(mask) => {
+                    let other = other.map_or_else(none, |v| v.name.clone());
+                    let kind = format!("v{width}{}", llvm_suffix(elem));
+                    self.em.def(format_args!(
+                        "call {ty} @llvm.masked.load.{kind}.p0(ptr {at}, i32 {align}, <{width} x i1> {mask}, {ty} {other})"
+                    ))
+                }
+            };
+            return Ok(Vector { elem, name });
+        }
+        let mut name = other.map_or_else(none, |v| v.name.clone());
+        for n in 0..width {
+            name = self.lane_by_lane(
+                piece,
+                n,
+                |this, name| {
+                    let value = this.load(access)?;
+                    Ok(this.em.def(format_args!(
+                        "insertelement {ty} {name}, {} {}, i64 {n}",
+                        register(elem),
+                        value.only()
+                    )))
+                },
+                Some((&ty, name)),
+            )?;
+        }
+        Ok(Vector { elem, name })
+    }
+
+    /// Writes a piece's lanes.
+    fn scatter(&mut self, piece: &Piece<'_>, access: &Access, value: &Vector) -> Outcome<()> {
+        let buffer = self.buffer(access.buffer)?.clone();
+        let (ty, width, align) = (of(value.elem, piece.width), piece.width, value.elem.bytes());
+        if let Some(at) = self.lane_address(piece, &buffer, &access.at)? {
+            match piece.mask {
+                None => self.em.line(format_args!("store {ty} {}, ptr {at}, align {align}", value.name)),
+                Some(mask) => {
+                    let kind = format!("v{width}{}", llvm_suffix(value.elem));
+                    self.em.line(format_args!(
+                        "call void @llvm.masked.store.{kind}.p0({ty} {}, ptr {at}, i32 {align}, <{width} x i1> {mask})",
+                        value.name
+                    ));
+                }
+            }
+            return Ok(());
+        }
+        for n in 0..width {
+            self.lane_by_lane(
+                piece,
+                n,
+                |this, _| {
+                    let one = this.em.def(format_args!("extractelement {ty} {}, i64 {n}", value.name));
+                    this.store(access, &Value::scalar(value.elem, one))?;
+                    Ok(String::new())
+                },
+                None,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Something for one lane, if it takes part; what goes from lane to lane, where something does.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the closure borrows the emitter anew each time: no alias can say so shorter"
+    )]
+    fn lane_by_lane(
+        &mut self,
+        piece: &Piece<'_>,
+        n: i64,
+        what: impl FnOnce(&mut Self, &str) -> Outcome<String>,
+        carried: Option<(&str, String)>,
+    ) -> Outcome<String> {
+        let lane = piece.offset + n;
+        self.bind_var(piece.lane, Index::Plain(lane.to_string()));
+        self.known.set(piece.lane, Some(lane));
+        let before = carried.as_ref().map_or("", |(_, name)| name.as_str()).to_string();
+        let out = match piece.mask {
+            None => what(self, &before),
+            Some(mask) => {
+                let on = self.em.def(format_args!("extractelement <{} x i1> {mask}, i64 {n}", piece.width));
+                let (inside, after) = (self.em.block(), self.em.block());
+                let outside = self.em.here();
+                self.em.branch(&on, &inside, &after);
+                self.em.open(&inside);
+                what(self, &before).map(|made| {
+                    let end = self.em.here();
+                    self.em.jump(&after);
+                    self.em.open(&after);
+                    match &carried {
+                        Some((ty, name)) => {
+                            self.em.def(format_args!("phi {ty} [ {made}, {end} ], [ {name}, {outside} ]"))
+                        }
+                        None => made,
+                    }
+                })
+            }
+        };
+        self.bind_var(piece.lane, Index::Plain(piece.offset.to_string()));
+        self.known.set(piece.lane, Some(piece.offset));
+        out
+    }
+
+    /// The address of the first lane's cell, where the other lanes' follow it in memory.
+    fn lane_address(&mut self, piece: &Piece<'_>, buffer: &Memory, at: &[Ix]) -> Outcome<Option<String>> {
+        // Along which axes of memory the lanes go; of one that a layout cuts, the piece has to lie in one group.
+        let mut axes: Vec<(Ix, bool)> = Vec::new();
+        for ix in at {
+            match vectors::varies(ix, piece.lane) {
+                false => axes.push((ix.clone(), false)),
+                true => axes.push((ix.clone(), true)),
+            }
+        }
+        let mut contiguous = true;
+        let known = &self.known;
+        let more = piece.width - 1;
+        let physical = layout::over(&buffer.ops, axes, |(ix, grows), by| {
+            let more = if grows { more } else { 0 };
+            match known.divided(&ix, by, more) {
+                Some((q, r)) => ((q, false), (r, grows)),
+                None => {
+                    contiguous &= !grows;
+                    let b = |ix: &Ix| Box::new(ix.clone());
+                    ((Ix::Div(b(&ix), by), false), (Ix::Mod(b(&ix), by), grows))
+                }
+            }
+        });
+        let last = physical.len().saturating_sub(1);
+        contiguous &= physical.iter().enumerate().all(|(n, (_, grows))| *grows == (n == last));
+        if !contiguous {
+            return Ok(None);
+        }
+        let at: Vec<Ix> = physical.into_iter().map(|(ix, _)| ix).collect();
+        self.physical_address(buffer, &at).map(Some)
+    }
+
+    fn vector_prim(&mut self, width: i64, prim: Prim, args: &[Vector]) -> Outcome<Vector> {
+        let Some(first) = args.first() else { return Err(self.ill_formed("an operation on nothing")) };
+        let elem = first.elem;
+        let arg = |n: usize| args.get(n).map_or("poison", |v| v.name.as_str());
+        let (a, b, c) = (arg(0), arg(1), arg(2));
+        let ty = of(elem, width);
+        let kind = format!("v{width}{}", suffix(elem));
+        let (float, signed) = (elem.is_float(), is_signed(elem));
+        let binary = |op: &str| format!("{op} {ty} {a}, {b}");
+        let text = match prim {
+            Prim::Add => binary(if float { "fadd" } else { "add" }),
+            Prim::Sub => binary(if float { "fsub" } else { "sub" }),
+            Prim::Mul => binary(if float { "fmul" } else { "mul" }),
+            Prim::WrappingAdd => binary("add"),
+            Prim::WrappingSub => binary("sub"),
+            Prim::WrappingMul => binary("mul"),
+            Prim::Div => binary("fdiv"),
+            Prim::Fma => format!("call {ty} @llvm.fma.{kind}({ty} {a}, {ty} {b}, {ty} {c})"),
+            Prim::Sqrt => format!("call {ty} @llvm.sqrt.{kind}({ty} {a})"),
+            Prim::Max | Prim::Min if float => {
+                let name = if prim == Prim::Max { "maximum" } else { "minimum" };
+                let number = self.em.def(format_args!("call {ty} @llvm.{name}.{kind}({ty} {a}, {ty} {b})"));
+                return Ok(self.unless_nan(width, elem, (a, b), &number));
+            }
+            Prim::Max | Prim::Min => {
+                let name = match (prim == Prim::Max, signed) {
+                    (true, true) => "smax",
+                    (false, true) => "smin",
+                    (true, false) => "umax",
+                    (false, false) => "umin",
+                };
+                format!("call {ty} @llvm.{name}.{kind}({ty} {a}, {ty} {b})")
+            }
+            Prim::Neg if float => {
+                let changed = self.em.def(format_args!("fneg {ty} {a}"));
+                return Ok(self.unless_nan(width, elem, (a, a), &changed));
+            }
+            Prim::Neg => format!("sub {ty} zeroinitializer, {a}"),
+            Prim::Abs if float => {
+                let changed = self.em.def(format_args!("call {ty} @llvm.fabs.{kind}({ty} {a})"));
+                return Ok(self.unless_nan(width, elem, (a, a), &changed));
+            }
+            Prim::Abs | Prim::Rem | Prim::Eq | Prim::Lt | Prim::Le | Prim::And | Prim::Or | Prim::Not => {
+                return Err(self.ill_formed("an operation without a vector form"));
+            }
+            Prim::Select | Prim::Cast(_) | Prim::WrappingCast(_) | Prim::SaturatingCast(_) => {
+                return Err(self.ill_formed("an operation without a vector form"));
+            }
+            Prim::FromBits(_) | Prim::ToBits => return Err(self.ill_formed("an operation without a vector form")),
+        };
+        Ok(Vector { elem, name: self.em.def(text) })
+    }
+
+    /// The canonical NaN in lanes where an operand is a NaN.
+    fn unless_nan(&mut self, width: i64, elem: Elem, (a, b): (&str, &str), number: &str) -> Vector {
+        let ty = of(elem, width);
+        let nan = self.em.def(format_args!("fcmp uno {ty} {a}, {b}"));
+        let canonical = splat_constant(elem, canonical_nan(elem), width);
+        let name = self.em.def(format_args!("select <{width} x i1> {nan}, {ty} {canonical}, {ty} {number}"));
+        Vector { elem, name }
+    }
+}
+
+/// Operations that are done on vectors; the others are done lane by lane.
+fn vector_form(prim: Prim) -> bool {
+    match prim {
+        Prim::Add
+        | Prim::Sub
+        | Prim::Mul
+        | Prim::WrappingAdd
+        | Prim::WrappingSub
+        | Prim::WrappingMul
+        | Prim::Fma
+        | Prim::Max
+        | Prim::Min
+        | Prim::Neg
+        | Prim::Sqrt => true,
+        Prim::Div
+        | Prim::Abs
+        | Prim::Rem
+        | Prim::Eq
+        | Prim::Lt
+        | Prim::Le
+        | Prim::And
+        | Prim::Or
+        | Prim::Not
+        | Prim::Select
+        | Prim::Cast(_)
+        | Prim::WrappingCast(_)
+        | Prim::SaturatingCast(_)
+        | Prim::FromBits(_)
+        | Prim::ToBits => false,
+    }
+}
+
+fn vectorised(ty: &Ty) -> bool {
+    matches!(ty, Ty::Elem(e) if *e != Elem::Bool && memory(*e) == register(*e))
+}
+
+/// Whether a guard is one for all lanes, or tells the first ones apart.
+fn lane_guard(guard: &Guard, lane: Var) -> bool {
+    let mut live = cachet_core::rewrite::Live::default();
+    live.guard(guard);
+    !live.vars.contains(&lane)
+        || matches!(guard, Guard::Cmp(Rel::Lt, Ix::Var(v), active) if *v == lane && !vectors::varies(active, lane))
+}
+
+/// Whether a word is one element.
+fn scalar(word: &Word) -> bool {
+    !matches!(word, Word::Tuple(_))
+}
+
+/// Whether a word reads memory.
+fn reads(word: &Word) -> bool {
+    struct Reads(bool);
+    impl Visit for Reads {
+        fn word(&mut self, word: &Word) {
+            self.0 |= matches!(word, Word::Load(_));
+            visit_word(self, word);
+        }
+    }
+    let mut reads = Reads(false);
+    reads.word(word);
+    reads.0
+}
+
+/// Whether a part of a word that all lanes share reads memory: under a choice it may not be read for lanes that do not choose
+/// it.
+fn shared_reads(word: &Word, lane: Var) -> bool {
+    if !vectors::varies_word(word, lane) {
+        return reads(word);
+    }
+    match word {
+        Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => args.iter().any(|a| shared_reads(a, lane)),
+        Word::Part(w, _) => shared_reads(w, lane),
+        Word::Let(_, a, b) | Word::If(_, a, b) => shared_reads(a, lane) || shared_reads(b, lane),
+        Word::Fold(f) => {
+            let Fold { init, body, .. } = &**f;
+            shared_reads(init, lane) || shared_reads(body, lane)
+        }
+        Word::Reduce(_) => true,
+        Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Differing(..) => false,
+    }
+}
+
+fn of(elem: Elem, width: i64) -> String {
+    format!("<{width} x {}>", register(elem))
+}
+
+/// The suffix of an intrinsic for memory: 16-bit floats are their bits.
+fn llvm_suffix(elem: Elem) -> String {
+    match register(elem) {
+        "double" => "f64".into(),
+        "float" => "f32".into(),
+        int => int.into(),
+    }
+}
+
+fn all_lanes(width: i64, on: bool) -> String {
+    format!("<{}>", vec![format!("i1 {on}"); usize::try_from(width).unwrap_or(0)].join(", "))
+}
+
+fn splat_constant(elem: Elem, bits: u64, width: i64) -> String {
+    let one = format!("{} {}", register(elem), constant(elem, bits));
+    format!("<{}>", vec![one; usize::try_from(width).unwrap_or(0)].join(", "))
+}
