@@ -102,6 +102,8 @@ pub enum StepForm {
         /// The lease's name.
         into: StepArg,
     },
+    /// `registers (i, j) into c rows R lanes L through f`
+    Registers(RegistersCall),
     /// `reduce x by (op: order)`
     Reduce {
         /// The sum.
@@ -126,6 +128,25 @@ pub struct PackCall {
     pub over: Vec<StepArg>,
     /// How long the last axis is, and what the copy is filled up with.
     pub pad: Option<(i64, Lit)>,
+    /// How many neighbours along the last axis are copied at once; `over` then names its groups and its lanes.
+    pub lanes: Option<i64>,
+}
+
+/// The arguments of `registers`; numbers and names with where they are written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegistersCall {
+    /// The loop over rows.
+    pub row: StepArg,
+    /// The loop over lanes.
+    pub lane: StepArg,
+    /// The array.
+    pub into: StepArg,
+    /// How many rows the tile has.
+    pub rows: (i64, Span),
+    /// How many lanes.
+    pub lanes: (i64, Span),
+    /// The step of the sum.
+    pub through: (String, Span),
 }
 
 /// One index of a `split`.
@@ -213,6 +234,7 @@ impl StepCall {
             | StepForm::Order(_)
             | StepForm::Pack(_)
             | StepForm::Keep { .. }
+            | StepForm::Registers(_)
             | StepForm::Reduce { .. } => &self.name,
         }
     }
@@ -229,7 +251,15 @@ impl fmt::Display for StepCall {
             StepForm::Order(args) => write!(f, "order ({})", list(args)),
             StepForm::GridOver(args) => write!(f, "grid over ({})", list(args)),
             StepForm::Split(indices) => write!(f, "split {}", list(indices)),
-            StepForm::Pack(PackCall { array, into, along, over, pad }) => {
+            StepForm::Registers(r) => write!(
+                f,
+                "registers ({}, {}) into {} rows {} lanes {} through {}",
+                r.row, r.lane, r.into, r.rows.0, r.lanes.0, r.through.0
+            ),
+            StepForm::Pack(PackCall { array, into, along, over, pad: _, lanes: Some(lanes) }) => {
+                write!(f, "pack_lanes {array} into {into} along {along} over ({}) lanes {lanes}", list(over))
+            }
+            StepForm::Pack(PackCall { array, into, along, over, pad, lanes: None }) => {
                 write!(f, "pack {array} into {into} along {along} over ({})", list(over))?;
                 pad.map_or(Ok(()), |(n, w)| write!(f, " pad {n} with {}", decimal(w)))
             }

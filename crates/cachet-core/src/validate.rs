@@ -35,11 +35,11 @@ mod word;
 pub(crate) use word::primitive;
 
 use crate::instance::bind_ty;
-use crate::vectors;
 use crate::ir::{
     Access, At, Binding, Block, Buffer, Call, Device, Domain, Fun, Grid, Guard, Ix, Local, MAX_DEPTH, Program, Role,
     Stmt, StmtKind, Ty, Var, VarKind, Word,
 };
+use crate::vectors;
 use std::collections::BTreeSet;
 
 /// A broken rule.
@@ -207,12 +207,16 @@ impl<'a> Check<'a> {
         let leases = self.leases.len();
         for (n, s) in block.iter().enumerate() {
             self.span = s.span;
-            self.filling = n.checked_sub(1).and_then(|before| vectors::let_of(self.fun, &block[before], s)).map(|l| l.local);
+            self.filling =
+                n.checked_sub(1).and_then(|before| vectors::let_of(self.fun, &block[before], s)).map(|l| l.local);
             if let StmtKind::Var { local, init: _ } = &s.kind
                 && self.fun.locals.get(local.index()).is_some_and(|i| i.vector && !i.mutable)
                 && block.get(n + 1).is_none_or(|next| vectors::let_of(self.fun, s, next).is_none())
             {
-                self.fault("vectors", format!("`{}` is not filled right after it is declared", self.local_name(*local)));
+                self.fault(
+                    "vectors",
+                    format!("`{}` is not filled right after it is declared", self.local_name(*local)),
+                );
             }
             self.stmt(s);
         }

@@ -71,12 +71,7 @@ pub fn let_of<'a>(fun: &Fun, declared: &Stmt, next: &'a Stmt) -> Option<VectorLe
 }
 
 /// As [`let_of`], with the tables apart.
-pub fn let_named<'a>(
-    vars: &[VarInfo],
-    locals: &[LocalInfo],
-    declared: &Stmt,
-    next: &'a Stmt,
-) -> Option<VectorLet<'a>> {
+pub fn let_named<'a>(vars: &[VarInfo], locals: &[LocalInfo], declared: &Stmt, next: &'a Stmt) -> Option<VectorLet<'a>> {
     let StmtKind::Var { local, init: _ } = &declared.kind else { return None };
     let info = locals.get(local.index())?;
     if !info.vector || info.mutable {
@@ -216,9 +211,7 @@ fn word_is_written(locals: &[LocalInfo], word: &Word, lanes: &Lanes<'_>) -> bool
         Word::If(g, a, b) => {
             let mut live = Live::default();
             live.guard(g);
-            !live.vars.contains(&lanes.var)
-                && word_is_written(locals, a, lanes)
-                && word_is_written(locals, b, lanes)
+            !live.vars.contains(&lanes.var) && word_is_written(locals, a, lanes) && word_is_written(locals, b, lanes)
         }
         Word::Lit(_)
         | Word::Index(..)

@@ -200,7 +200,13 @@ impl Lower<'_> {
             };
             self.around.push(var);
             subst.vars.insert(b.var, Ix::Var(var));
-            let total = LocalInfo { name: format!("acc'{number}"), ty: s.ty.clone(), dims: vec![], vector: false, mutable: false };
+            let total = LocalInfo {
+                name: format!("acc'{number}"),
+                ty: s.ty.clone(),
+                dims: vec![],
+                vector: false,
+                mutable: false,
+            };
             let acc = self.fun.add_local(total);
             loops.push((var, domain, acc, b.guard.as_ref().map(|g| subst.guard(g))));
         }

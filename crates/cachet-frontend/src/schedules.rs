@@ -6,7 +6,9 @@ use crate::scope::{self, ItemRef};
 use crate::tree::Tree;
 use cachet_core::instance::{add_scratch, derive};
 use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Role, TypeParam};
-use cachet_core::script::{PackCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm};
+use cachet_core::script::{
+    PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
+};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Item, StepKind, StepParam, TargItem};
 use std::collections::BTreeMap;
@@ -292,19 +294,31 @@ impl Expansion {
                     None => None,
                 };
                 let along = self.loop_arg(world, along)?;
-                StepForm::Pack(PackCall { array: self.new_name(array), into: self.new_name(into), along, over, pad })
+                let (array, into) = (self.new_name(array), self.new_name(into));
+                StepForm::Pack(PackCall { array, into, along, over, pad, lanes: None })
             }
+            StepKind::PackLanes { array, into, along, over, lanes } => {
+                let over = over.iter().map(|n| self.new_name(n)).collect();
+                let lanes = Some(self.size(world, lanes)?);
+                let along = self.loop_arg(world, along)?;
+                let (array, into) = (self.new_name(array), self.new_name(into));
+                StepForm::Pack(PackCall { array, into, along, over, pad: None, lanes })
+            }
+            StepKind::Registers { row, lane, into, rows, lanes, through } => StepForm::Registers(RegistersCall {
+                row: self.loop_arg(world, row)?,
+                lane: self.loop_arg(world, lane)?,
+                into: self.new_name(into),
+                rows: (self.size(world, rows)?, rows.span),
+                lanes: (self.size(world, lanes)?, lanes.span),
+                through: (through.text(), through.span),
+            }),
             StepKind::Keep { buffer, along, level, into } => StepForm::Keep {
                 buffer: self.new_name(buffer),
                 along: self.loop_arg(world, along)?,
                 level: world.level(level)?,
                 into: self.new_name(into),
             },
-            StepKind::PackLanes { .. }
-            | StepKind::Registers { .. }
-            | StepKind::Compute { .. }
-            | StepKind::Parts(_)
-            | StepKind::Element(_) => {
+            StepKind::Compute { .. } | StepKind::Parts(_) | StepKind::Element(_) => {
                 return Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", built_in(&s.kind)))));
             }
         };

@@ -23,7 +23,7 @@ pub use steps::Splits;
 
 use cachet_core::ir::{Fun, Program};
 use cachet_core::pattern::StepDef;
-use cachet_core::script::{PackCall, Rewrite, StepArg, StepCall, StepForm};
+use cachet_core::script::{PackCall, RegistersCall, Rewrite, StepArg, StepCall, StepForm};
 use cachet_source::Diagnostic;
 
 /// Applies one step to the program so far; `splits` remembers what `x.outer` and `x.inner` mean.
@@ -52,6 +52,11 @@ pub fn apply(
         StepForm::Keep { buffer, along, level, into } => {
             let along = splits.resolve(std::slice::from_ref(along), call)?;
             steps::keep::apply(fun, call, [buffer, &along[0], into], level)
+        }
+        StepForm::Registers(registers) => {
+            let loops = splits.resolve(&[registers.row.clone(), registers.lane.clone()], call)?;
+            let [row, lane] = [loops[0].clone(), loops[1].clone()];
+            steps::registers::apply(program, fun, call, &RegistersCall { row, lane, ..registers.clone() })
         }
         StepForm::Reduce { of, op, at } => {
             let of = splits.resolve(std::slice::from_ref(of), call)?;

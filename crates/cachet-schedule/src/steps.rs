@@ -1,5 +1,5 @@
 //! Steps that are written here, because their shape is not one pattern: `split`, `order`, `grid over`, `pack`,
-//! `keep`, `reduce .. by`.
+//! `keep`, `registers`, `reduce .. by`.
 //!
 //! They are as little believed as those of the library: each returns a program, a site and a recipe.
 
@@ -9,6 +9,7 @@ pub mod nest;
 pub mod order;
 pub mod pack;
 pub mod reduce;
+pub mod registers;
 pub mod split;
 
 use crate::refusal;

@@ -415,7 +415,13 @@ fn locals_of_a_pattern_are_renamed_in_what_holes_hold() {
     let mut f = fun(&["N"], &[("a", &["N"]), ("c", &["N"])]);
     let i = index(&mut f, "i");
     let (a, c) = (buffer(&f, "a"), buffer(&f, "c"));
-    let x = f.add_local(LocalInfo { name: "x".into(), ty: Ty::Elem(Elem::F32), dims: vec![], vector: false, mutable: false });
+    let x = f.add_local(LocalInfo {
+        name: "x".into(),
+        ty: Ty::Elem(Elem::F32),
+        dims: vec![],
+        vector: false,
+        mutable: false,
+    });
     let load = Stmt { kind: StmtKind::Let { local: x, word: Word::Load(cell(a, &[i])) }, span: At::default() };
     let use_x =
         |x: Local| vec![store(3, cell(c, &[i]), op(Prim::Add, vec![Word::Local(x, vec![]), Word::Local(x, vec![])]))];

@@ -253,7 +253,11 @@ impl Given {
                 }
             }
             StepForm::Pack(p) => self.made.extend(p.over.iter().flat_map(names).map(String::from)),
-            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}
+            StepForm::Order(_)
+            | StepForm::GridOver(_)
+            | StepForm::Keep { .. }
+            | StepForm::Registers(_)
+            | StepForm::Reduce { .. } => {}
         }
     }
 
@@ -299,7 +303,16 @@ impl Given {
             }
             StepForm::Pack(p) => {
                 let along = self.name(&p.along);
-                format!("pack {} into {} along {along} over ({})", p.array, p.into, self.args(&p.over))
+                let (step, lanes) = match p.lanes {
+                    Some(n) => ("pack_lanes", format!(" lanes {}", self.size(n))),
+                    None => ("pack", String::new()),
+                };
+                format!("{step} {} into {} along {along} over ({}){lanes}", p.array, p.into, self.args(&p.over))
+            }
+            StepForm::Registers(r) => {
+                let (row, lane) = (self.name(&r.row), self.name(&r.lane));
+                let (rows, lanes) = (self.size(r.rows.0), self.size(r.lanes.0));
+                format!("registers ({row}, {lane}) into {} rows {rows} lanes {lanes} through {}", r.into, r.through.0)
             }
             StepForm::Keep { buffer, along, level, into } => {
                 let along = self.name(along);
@@ -577,6 +590,7 @@ fn note_summed(call: &StepCall, summed: &mut BTreeSet<String>) {
         | StepForm::GridOver(_)
         | StepForm::Pack(_)
         | StepForm::Keep { .. }
+        | StepForm::Registers(_)
         | StepForm::Reduce { .. } => {}
     }
 }
@@ -593,11 +607,9 @@ pub fn blocks(steps: &[StepCall]) -> Vec<i64> {
                     out.push(2);
                 }
             }
-            StepForm::Order(_)
-            | StepForm::GridOver(_)
-            | StepForm::Pack(_)
-            | StepForm::Keep { .. }
-            | StepForm::Reduce { .. } => {}
+            StepForm::Registers(r) => out.extend([r.rows.0, r.lanes.0]),
+            StepForm::Pack(p) => out.extend(p.lanes),
+            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}
         }
     }
     out

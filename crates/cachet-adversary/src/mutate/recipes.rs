@@ -102,7 +102,8 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
             vec![("the other way round".into(), MoveKind::Join(b.clone(), a.clone()))]
         }
         MoveKind::Narrow { side, local, axis, to } => {
-            let made = |axis: u32, to: &PatIx| MoveKind::Narrow { side: *side, local: local.clone(), axis, to: to.clone() };
+            let made =
+                |axis: u32, to: &PatIx| MoveKind::Narrow { side: *side, local: local.clone(), axis, to: to.clone() };
             let moved = |to: &PatIx, by: i64| match to {
                 PatIx::Known(ix) => PatIx::Known(Ix::Add(Box::new(ix.clone()), Box::new(Ix::Lit(by)))),
                 other => other.clone(),

@@ -123,6 +123,9 @@ fn each_name(step: &mut StepCall, change: &mut impl FnMut(&mut StepArg)) {
         StepForm::Keep { buffer, along, into, .. } => {
             [buffer, along, into].into_iter().for_each(|a| arg(a, change));
         }
+        StepForm::Registers(r) => {
+            [&mut r.row, &mut r.lane, &mut r.into].into_iter().for_each(|a| arg(a, change));
+        }
         StepForm::Reduce { of, .. } => arg(of, change),
     }
 }

@@ -64,13 +64,7 @@ impl Held {
 
 impl Relation<'_> {
     /// Works on an array's cells where they are, and not in a local.
-    pub(super) fn carry(
-        &mut self,
-        block: &mut Block,
-        side: Side,
-        name: &str,
-        buffer: &str,
-    ) -> Result<(), Diagnostic> {
+    pub(super) fn carry(&mut self, block: &mut Block, side: Side, name: &str, buffer: &str) -> Result<(), Diagnostic> {
         let (local, spot) = self.declaration(block, side, name)?;
         let around = self.context_of(block, &spot.path);
         let Some(scope) = spot.block(block).cloned() else { return Ok(()) };
@@ -173,10 +167,9 @@ impl Relation<'_> {
             self.known(around, [lo, hi])?;
             ranges.push((to, d.clone()));
         }
-        for (what, of, inside) in [
-            ("is stored back", &ranges, &held.back.loops),
-            ("was loaded", &held.back.loops, &ranges),
-        ] {
+        for (what, of, inside) in
+            [("is stored back", &ranges, &held.back.loops), ("was loaded", &held.back.loops, &ranges)]
+        {
             let mut cx = around.clone();
             for (v, d) in of {
                 cx.enter(self.names().var(*v), *v, d);
@@ -208,6 +201,17 @@ impl Relation<'_> {
             Word::Load(a) if root(a.buffer) == held.buffer => own.clone(),
             _ => w,
         });
+        let mut word = word;
+        // A cell that is loaded under a condition which holds for all that are held is loaded.
+        while let Word::If(guard, then, _) = &word
+            && **then == own
+        {
+            let text = self.names().guard(guard);
+            let what = format!("every cell of {name} that is held is loaded: {text}");
+            let goal = cx.guard(guard);
+            self.emit(Kind::Carried, &cx, goal, &what, &[], &[(nest.stmt.span.0, "loaded here".into())]);
+            word = own.clone();
+        }
         if word == own {
             return Ok(vec![]);
         }
@@ -239,13 +243,7 @@ impl Relation<'_> {
     }
 
     /// The conditions on what works on the local: it stays inside the box, and off the array.
-    fn used_inside(
-        &mut self,
-        around: &Context,
-        held: &Held,
-        middle: &Block,
-        name: &str,
-    ) -> Result<(), Diagnostic> {
+    fn used_inside(&mut self, around: &Context, held: &Held, middle: &Block, name: &str) -> Result<(), Diagnostic> {
         let touched = Live::of_block(middle).buffers;
         if touched.iter().any(|b| crate::wf::root(&self.fun, *b) == held.buffer) {
             let buffer = self.names().buffer(held.buffer);

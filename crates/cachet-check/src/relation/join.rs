@@ -29,7 +29,8 @@ impl Relation<'_> {
                 shown(inner)
             ))
         };
-        let Some(Stmt { kind: StmtKind::For { var: g, domain: Domain::Blocks { lo, hi, size: _ }, body }, span }) = stmt
+        let Some(Stmt { kind: StmtKind::For { var: g, domain: Domain::Blocks { lo, hi, size: _ }, body }, span }) =
+            stmt
         else {
             return Err(shape());
         };

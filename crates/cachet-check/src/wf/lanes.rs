@@ -136,7 +136,8 @@ impl Site<'_> {
                 true => format!("two lanes write different cells: {}", text.0),
                 false => format!("a lane does not read what another lane writes: {} and {}", text.1, text.0),
             };
-            let c = Condition::new(Kind::Lanes, codes::LANES, &here, goal, claim).at(span, "these lanes are computed together");
+            let c = Condition::new(Kind::Lanes, codes::LANES, &here, goal, claim)
+                .at(span, "these lanes are computed together");
             out.push(c.help("name what is read by a `let` of its own before it is written"));
         }
     }

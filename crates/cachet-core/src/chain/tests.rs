@@ -141,7 +141,8 @@ fn records_are_joined_field_by_field() {
         let part = |w: &Word, n| w.clone().part(n);
         Word::Tuple(vec![min(part(a, 0), part(b, 0)), op(Prim::Max, vec![part(a, 1), part(b, 1)])])
     };
-    let info = |name: &str| LocalInfo { name: name.into(), ty: ty.clone(), dims: vec![], vector: false, mutable: false };
+    let info =
+        |name: &str| LocalInfo { name: name.into(), ty: ty.clone(), dims: vec![], vector: false, mutable: false };
     program.pures[0].locals = vec![info("a"), info("b")];
     program.pures[0].result = ty.clone();
     program.pures[0].body = fields(&local(Local(0)), &local(Local(1)));

@@ -699,12 +699,19 @@ mod tests {
 
     #[test]
     fn a_let_that_would_capture_another_name_prints_under_a_free_one() {
-        let info = |name: &str| LocalInfo { name: name.into(), ty: Ty::Elem(Elem::F32), dims: vec![], vector: false, mutable: false };
+        let info = |name: &str| LocalInfo {
+            name: name.into(),
+            ty: Ty::Elem(Elem::F32),
+            dims: vec![],
+            vector: false,
+            mutable: false,
+        };
         let locals = [info("t"), info("t"), info("t_2")];
         let local = |l: u32| Word::Local(Local(l), vec![]);
         let add = |a: Word, b: Word| Word::Op { op: Op::Prim(Prim::Add), arith: Device::HOST, args: vec![a, b] };
         let program = Program::default();
-        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
+        let names =
+            Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
         let bound = |body: Word| Word::Let(Local(1), Box::new(local(0)), Box::new(body));
         assert_eq!(names.word(&bound(add(local(1), local(1)))), "let t = t in t + t");
         assert_eq!(names.word(&bound(add(local(1), local(0)))), "let t_2 = t in t_2 + t");
@@ -713,12 +720,19 @@ mod tests {
 
     #[test]
     fn a_comparison_that_is_compared_stands_in_brackets() {
-        let info = |ty: Elem| LocalInfo { name: format!("{ty}"), ty: Ty::Elem(ty), dims: vec![], vector: false, mutable: false };
+        let info = |ty: Elem| LocalInfo {
+            name: format!("{ty}"),
+            ty: Ty::Elem(ty),
+            dims: vec![],
+            vector: false,
+            mutable: false,
+        };
         let locals = [info(Elem::F32), info(Elem::Bool)];
         let local = |l: u32| Word::Local(Local(l), vec![]);
         let two = |p: Prim, a: Word, b: Word| Word::Op { op: Op::Prim(p), arith: Device::HOST, args: vec![a, b] };
         let program = Program::default();
-        let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
+        let names =
+            Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
         let less = two(Prim::Lt, local(0), local(0));
         assert_eq!(names.word(&two(Prim::Eq, less.clone(), local(1))), "(f32 < f32) == bool");
         assert_eq!(names.word(&two(Prim::Eq, local(1), less)), "bool == (f32 < f32)");
@@ -726,13 +740,15 @@ mod tests {
 
     #[test]
     fn a_name_has_its_type_where_its_word_says_none() {
-        let info = |ty: Elem| LocalInfo { name: "x".into(), ty: Ty::Elem(ty), dims: vec![], vector: false, mutable: false };
+        let info =
+            |ty: Elem| LocalInfo { name: "x".into(), ty: Ty::Elem(ty), dims: vec![], vector: false, mutable: false };
         let program = Program::default();
         let op = |p: Prim, args: Vec<Word>| Word::Op { op: Op::Prim(p), arith: Device::HOST, args };
         let lit = |elem: Elem, bits: u64| Word::Lit(Lit { elem, bits });
         let head = |elem: Elem, word: Word| {
             let locals = [info(elem)];
-            let names = Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
+            let names =
+                Names { program: &program, vars: &[], locals: &locals, buffers: &[], type_params: &[], lanes: None };
             names.let_head(Local(0), &word)
         };
         let sides = vec![lit(Elem::Bool, 0), lit(Elem::U8, 1), lit(Elem::U8, 2)];

@@ -2,8 +2,8 @@
 
 use super::expr::Names;
 use super::value::unambiguous;
-use crate::vectors::{self, Lanes};
 use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
+use crate::vectors::{self, Lanes};
 use std::fmt::Write;
 
 /// Lines longer than this are broken where the language allows it.
@@ -245,7 +245,7 @@ fn nest(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
         let StmtKind::For { var, domain, body } = &inner.kind else { return };
         heads.push(format!("for {} in {} do", names.var(*var), names.domain(domain)));
         match body.as_slice() {
-            [only] if matches!(only.kind, StmtKind::For { .. }) => inner = only,
+            [only] if matches!(only.kind, StmtKind::For { .. }) && vectors::of(names.vars, only).is_none() => inner = only,
             _ => break body,
         }
     };

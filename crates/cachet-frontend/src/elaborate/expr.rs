@@ -51,7 +51,11 @@ impl World<'_> {
             ExprKind::Name(name) => self.word_name(body, name, want),
             ExprKind::Load { place, mask: None } => self.load(body, place),
             ExprKind::Load { mask: Some(m), .. } => {
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, m.span, "a mask is a vector's, and one value is wanted here");
+                let d = Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    m.span,
+                    "a mask is a vector's, and one value is wanted here",
+                );
                 Err(self.report(d))
             }
             // In an equation `a[i, k]` is an element; in a function it is read by `load`.

@@ -82,7 +82,9 @@ impl World<'_> {
             Ty::Elem(e) => e,
             Ty::Abstract(_) | Ty::Tuple(_) => {
                 let d = Diagnostic::error(codes::TYPE_MISMATCH, elem.span, "a vector's lanes are a machine's elements");
-                return Err(self.report(d.help("bind the type parameter first: `schedule s of f @(S = PlusTimes f32)`")));
+                return Err(
+                    self.report(d.help("bind the type parameter first: `schedule s of f @(S = PlusTimes f32)`"))
+                );
             }
         };
         let lanes = match lanes {
@@ -321,7 +323,11 @@ impl World<'_> {
             Index::At(e) => self.ix(body, e),
             Index::Window { lo, len, .. } => {
                 let Some(scope) = body.lanes.clone() else {
-                    let d = Diagnostic::error(codes::TYPE_MISMATCH, i.span(), "one element is wanted here, and this is a part");
+                    let d = Diagnostic::error(
+                        codes::TYPE_MISMATCH,
+                        i.span(),
+                        "one element is wanted here, and this is a part",
+                    );
                     return Err(self.report(d.help("a vector is `let x: Vec f32 8 = load a[i, k ..+ 8]`")));
                 };
                 let count = self.lanes(body, len)?;
@@ -335,9 +341,11 @@ impl World<'_> {
                 }
                 Ok(vectors::at_lane(first, scope.lane))
             }
-            Index::Subst { .. } | Index::RankSubst { .. } => {
-                Err(self.report(Diagnostic::error(codes::SYNTAX, i.span(), "substitutions stand in step functions only")))
-            }
+            Index::Subst { .. } | Index::RankSubst { .. } => Err(self.report(Diagnostic::error(
+                codes::SYNTAX,
+                i.span(),
+                "substitutions stand in step functions only",
+            ))),
         }
     }
 
@@ -449,9 +457,10 @@ impl World<'_> {
             // The lanes that are not loaded take no part in the statement.
             None if active == scope.active => Ok((word, ty)),
             None => {
-                let d = Diagnostic::error(codes::UNINITIALISED, mask.span, "the other lanes of this load have no value")
-                    .help("say what they are: `mask n else 0.0`")
-                    .help("or let them take no part: a `store` under the same mask");
+                let d =
+                    Diagnostic::error(codes::UNINITIALISED, mask.span, "the other lanes of this load have no value")
+                        .help("say what they are: `mask n else 0.0`")
+                        .help("or let them take no part: a `store` under the same mask");
                 Err(self.report(d))
             }
         }

@@ -47,11 +47,9 @@ fn line(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
         ast::MoveKind::SelfStore(r) => MoveKind::SelfStore(side(r.side), r.name.name.clone()),
         ast::MoveKind::Copy(r) => MoveKind::Copy(side(r.side), r.name.name.clone()),
         ast::MoveKind::Join(a, b) => MoveKind::Join(loop_ref(a), loop_ref(b)),
-        ast::MoveKind::Carry { local, buffer } => MoveKind::Carry {
-            side: side(local.side),
-            local: local.name.name.clone(),
-            buffer: buffer.name.clone(),
-        },
+        ast::MoveKind::Carry { local, buffer } => {
+            MoveKind::Carry { side: side(local.side), local: local.name.name.clone(), buffer: buffer.name.clone() }
+        }
         ast::MoveKind::Narrow { local, axis, to } => {
             let to = index_of(world, to)?;
             match axis.kind {

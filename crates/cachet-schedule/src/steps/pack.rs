@@ -10,12 +10,15 @@ use cachet_core::ir::{
     Access, At, Block, BlockPart, Buffer, Domain, Fun, Guard, Ix, Lit, Rel, Role, Stmt, StmtKind, Var, VarKind, Word,
 };
 use cachet_core::linear::{difference, sum};
-use cachet_core::pattern::{Move, MoveKind, Side};
+use cachet_core::pattern::{LoopRef, Move, MoveKind, Side};
 use cachet_core::rewrite::{Live, Visit, map_block_words, refresh, visit_block, visit_stmt, visit_word};
 use cachet_core::script::{PackCall, Rewrite, StepCall};
 use cachet_core::windows;
 use cachet_source::{Diagnostic, Span, codes};
 use std::collections::BTreeMap;
+
+/// The most neighbours that are copied at once.
+const MOST_LANES: i64 = 4096;
 
 /// Along one axis: where the copied interval starts, how long it is, and inside which blocks it counts.
 struct Axis {
@@ -52,20 +55,35 @@ pub fn apply(fun: &Fun, call: &StepCall, pack: &PackCall) -> Result<Rewrite, Dia
         return refuse(array.span, message);
     }
     let rank = fun.buffers[a.index()].extents.len();
-    if over.len() != rank || fun.buffers[p.index()].extents.len() != rank {
+    // In lanes, the last axis has two names: of its groups and of a group's lanes.
+    let named = over.len() - usize::from(pack.lanes.is_some()).min(over.len());
+    if named != rank || fun.buffers[p.index()].extents.len() != rank {
         let message = format!(
             "`{}` has {rank} axes, `{}` has {}, and {} are named for the copy: all three have to be equal",
             array.name,
             into.name,
             fun.buffers[p.index()].extents.len(),
-            over.len()
+            named
         );
         return refuse(into.span, message);
     }
+    if let Some(n) = pack.lanes
+        && !(1..=MOST_LANES).contains(&n)
+    {
+        return refuse(call.span, format!("from 1 to {MOST_LANES} neighbours are copied at once, not {n}"));
+    }
     let axes: Vec<Axis> = (0..rank).map(|n| axis(fun, &reads, a, n)).collect();
     let mut after = fun.clone();
-    let vars: Vec<Var> = over.iter().map(|n| after.add_var(n.name.clone(), VarKind::Index)).collect();
-    let copy = nest((a, p), &axes, &vars, pack.pad.as_ref(), At(call.span));
+    let kinds = (0..over.len()).map(|n| match pack.lanes {
+        Some(_) if n == rank => VarKind::Lane(pack.lanes.unwrap_or(1)),
+        Some(_) if n + 1 == rank => VarKind::Block,
+        _ => VarKind::Index,
+    });
+    let vars: Vec<Var> = over.iter().zip(kinds).map(|(n, kind)| after.add_var(n.name.clone(), kind)).collect();
+    let copy = match (pack.lanes, vars.split_at(rank.saturating_sub(1))) {
+        (Some(lanes), (rows, [group, lane])) => in_lanes((a, p), &axes, (rows, *group, *lane), lanes, At(call.span)),
+        _ => nest((a, p), &axes, &vars, pack.pad.as_ref(), At(call.span)),
+    };
     let read = map_block_words(body, &mut |w| match w {
         Word::Load(access) if access.buffer == a => Word::Load(Access {
             buffer: p,
@@ -84,7 +102,12 @@ pub fn apply(fun: &Fun, call: &StepCall, pack: &PackCall) -> Result<Rewrite, Dia
     };
     let site = spot.site();
     let made = refresh(&mut after, &[Stmt { kind: made, span: *span }]);
-    let recipe = vec![Move { kind: MoveKind::Copy(Side::T, into.name.clone()), span: At(call.span) }];
+    let mut lines = vec![MoveKind::Copy(Side::T, into.name.clone())];
+    if let ([.., group, lane], Some(_)) = (over.as_slice(), pack.lanes) {
+        let of = |n: &Named| LoopRef { side: Side::T, name: n.name.clone(), nth: 1, rank: false };
+        lines.insert(0, MoveKind::Join(of(group), of(lane)));
+    }
+    let recipe = lines.into_iter().map(|kind| Move { kind, span: At(call.span) }).collect();
     match site.replace(&mut after, made) {
         Some(to) => {
             if let Some(name) = crate::build::names::clashing(&after, &to)
@@ -206,7 +229,11 @@ impl Axis {
 
     /// The index of the array that an index of the copy stands for.
     fn global(&self, x: Var) -> Ix {
-        let within = sum(&self.lo, &Ix::Var(x));
+        self.global_of(Ix::Var(x))
+    }
+
+    fn global_of(&self, x: Ix) -> Ix {
+        let within = sum(&self.lo, &x);
         self.blocks.iter().rev().fold(within, |e, g| Ix::InBlock(*g, Box::new(e)))
     }
 }
@@ -293,6 +320,29 @@ fn nest((a, p): (Buffer, Buffer), axes: &[Axis], vars: &[Var], pad: Option<&(i64
         let domain = Domain::Range { lo: Ix::Lit(0), hi };
         Stmt { kind: StmtKind::For { var: *var, domain, body: vec![body] }, span }
     })
+}
+
+/// The copy with groups of neighbours along its last axis, each a vector; the last group is masked.
+fn in_lanes(
+    (a, p): (Buffer, Buffer),
+    axes: &[Axis],
+    (rows, group, lane): (&[Var], Var, Var),
+    lanes: i64,
+    span: At,
+) -> Stmt {
+    let Some((last, before)) = axes.split_last() else { return nest((a, p), axes, rows, None, span) };
+    let at = |buffer: Buffer, at: Vec<Ix>| Access { buffer, at, span };
+    let place = Ix::InBlock(group, Box::new(Ix::Var(lane)));
+    let from = before.iter().zip(rows).map(|(axis, x)| axis.global(*x)).chain([last.global_of(place.clone())]);
+    let source = at(a, from.collect());
+    let to = at(p, rows.iter().map(|x| Ix::Var(*x)).chain([place]).collect());
+    let store = Stmt { kind: StmtKind::Store { to, word: Word::Load(source) }, span };
+    let around =
+        |body: Stmt, (var, domain): (Var, Domain)| Stmt { kind: StmtKind::For { var, domain, body: vec![body] }, span };
+    let vector = around(store, (lane, Domain::Range { lo: Ix::Lit(0), hi: Ix::Block(group, BlockPart::Len) }));
+    let groups = around(vector, (group, Domain::Blocks { lo: Ix::Lit(0), hi: last.len.clone(), size: lanes }));
+    let ranges = before.iter().zip(rows).map(|(axis, x)| (*x, Domain::Range { lo: Ix::Lit(0), hi: axis.len.clone() }));
+    ranges.rev().fold(groups, around)
 }
 
 /// Whether a statement is a copy made before, or the lease of one.

@@ -84,7 +84,8 @@ impl Sum {
         };
         let ty = after.buffers[to.buffer.index()].elem.clone();
         let name = after.fresh_name("total");
-        let acc = total.unwrap_or_else(|| after.add_local(LocalInfo { name, ty, dims: vec![], vector: false, mutable: false }));
+        let acc = total
+            .unwrap_or_else(|| after.add_local(LocalInfo { name, ty, dims: vec![], vector: false, mutable: false }));
         let update = Stmt { kind: StmtKind::Print(word.clone()), span: stmt.span };
         let step = map_stmt_words(&update, &mut |w| match w {
             Word::Load(a) if a == *to => Word::Local(acc, vec![]),

@@ -28,7 +28,13 @@ fn get(n: u32) -> Word {
 /// A pure function of parameters of these types.
 fn pure(name: &str, params: &[Ty], result: Ty, lets: &[Ty], body: Word) -> Pure {
     let all = params.iter().chain(lets).enumerate();
-    let locals = all.map(|(n, ty)| LocalInfo { name: format!("p{n}"), ty: ty.clone(), dims: vec![], vector: false, mutable: false });
+    let locals = all.map(|(n, ty)| LocalInfo {
+        name: format!("p{n}"),
+        ty: ty.clone(),
+        dims: vec![],
+        vector: false,
+        mutable: false,
+    });
     let of = |n: usize| (0..n as u32).map(Local).collect();
     Pure { name: name.into(), params: of(params.len()), result, body, locals: locals.collect() }
 }
@@ -148,7 +154,13 @@ fn total() -> Fun {
     let mut f = generic("total");
     let (i, j) = (Var(1), Var(2));
     f.vars.extend(["i", "j"].map(|name| VarInfo { name: name.into(), kind: VarKind::Index }));
-    f.locals.push(LocalInfo { name: "acc".into(), ty: Ty::Abstract(TypeParam(0)), dims: vec![], vector: false, mutable: false });
+    f.locals.push(LocalInfo {
+        name: "acc".into(),
+        ty: Ty::Abstract(TypeParam(0)),
+        dims: vec![],
+        vector: false,
+        mutable: false,
+    });
     let cell = |v: Var| Word::Load(super::cell(Buffer(0), vec![Ix::Var(v)]));
     let to = |hi: Var| Domain::Range { lo: Ix::Lit(0), hi: Ix::Var(hi) };
     let sum = Word::Fold(Box::new(Fold {
