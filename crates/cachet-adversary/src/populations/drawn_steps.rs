@@ -47,12 +47,14 @@ const NEVER_ACCEPTED: [&str; 1] = ["shorter"];
 
 fn on_nests(share: Share) -> Report {
     let mut report = Report::default();
-    let texts = (0..share.count).map(|n| nests::draw(&mut Random::case(share.seed, n), &format!("drawn{n}")));
-    let module = memory::loaded(&format!("{}{}{}", steps::STEPS, nests::RECORDS, texts.collect::<Vec<_>>().join("\n")));
-    for n in 0..share.count {
-        report.cases += 1;
-        let at = find(&module, &format!("drawn{n}"));
-        try_steps(&module, at, &mut Random::case(!share.seed, n), &mut report);
+    for cases in portions(share.count) {
+        let texts = cases.clone().map(|n| nests::draw(&mut Random::case(share.seed, n), &format!("drawn{n}")));
+        let module = loaded(texts);
+        for n in cases {
+            report.cases += 1;
+            let at = find(&module, &format!("drawn{n}"));
+            try_steps(&module, at, &mut Random::case(!share.seed, n), &mut report);
+        }
     }
     let offered: Vec<String> =
         report.counts.keys().filter_map(|k| k.strip_suffix(" offered")).map(String::from).collect();
@@ -72,43 +74,61 @@ fn on_nests(share: Share) -> Report {
 
 fn on_grids(share: Share) -> Report {
     let mut report = Report::default();
-    let texts = (0..share.count).flat_map(|n| nests::draw_grid(&mut Random::case(share.seed, n), &format!("drawn{n}")));
-    let module = memory::loaded(&format!("{}{}{}", steps::STEPS, nests::RECORDS, texts.collect::<Vec<_>>().join("\n")));
-    for n in 0..share.count {
-        report.cases += 1;
-        let mut random = Random::case(!share.seed, n);
-        let (grid, plain) = (find(&module, &format!("drawn{n}")), find(&module, &format!("drawn{n}_plain")));
-        let (after, before) = (&module.program.funs[grid], &module.program.funs[plain]);
-        let program = Program { funs: vec![before.clone()], ..module.program.clone() };
-        let (difference, runs) = judge::differs(&program, FunId(0), before, after, &mut random);
-        report.add("runs", runs);
-        let alone = Program { funs: vec![after.clone()], ..module.program.clone() };
-        match (Checker::new(alone.clone()).accept_function(FunId(0)), difference) {
-            (Ok(_), None) => {
-                report.count("grids accepted");
-                // Each run has its iterations in another order.
-                for _ in 1..ORDERS {
-                    let (difference, runs) = judge::differs(&program, FunId(0), before, after, &mut random);
-                    report.add("runs", runs);
-                    if let Some(what) = difference {
-                        report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
-                    }
-                }
-                if n % 3 == 0 {
-                    try_steps(&module, grid, &mut random, &mut report);
-                }
-            }
-            (Ok(_), Some(what)) => {
-                report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
-            }
-            (Err(_), None) => report.count("grids refused and not seen to differ"),
-            (Err(_), Some(_)) => report.count("grids refused and wrong"),
+    for cases in portions(share.count) {
+        let texts =
+            cases.clone().flat_map(|n| nests::draw_grid(&mut Random::case(share.seed, n), &format!("drawn{n}")));
+        let module = loaded(texts);
+        for n in cases {
+            report.cases += 1;
+            on_grid(&module, n, share.seed, &mut report);
         }
     }
     let (accepted, wrong) = (report.counted("grids accepted"), report.counted("grids refused and wrong"));
     report.at_least_percent("grids accepted", accepted, 25, share.count as u64);
     report.at_least_percent("grids refused and wrong", wrong, 10, share.count as u64);
     report
+}
+
+fn on_grid(module: &Module, n: usize, seed: u64, report: &mut Report) {
+    let mut random = Random::case(!seed, n);
+    let (grid, plain) = (find(module, &format!("drawn{n}")), find(module, &format!("drawn{n}_plain")));
+    let (after, before) = (&module.program.funs[grid], &module.program.funs[plain]);
+    let program = Program { funs: vec![before.clone()], ..module.program.clone() };
+    let (difference, runs) = judge::differs(&program, FunId(0), before, after, &mut random);
+    report.add("runs", runs);
+    let alone = Program { funs: vec![after.clone()], ..module.program.clone() };
+    match (Checker::new(alone.clone()).accept_function(FunId(0)), difference) {
+        (Ok(_), None) => {
+            report.count("grids accepted");
+            // Each run has its iterations in another order.
+            for _ in 1..ORDERS {
+                let (difference, runs) = judge::differs(&program, FunId(0), before, after, &mut random);
+                report.add("runs", runs);
+                if let Some(what) = difference {
+                    report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
+                }
+            }
+            if n % 3 == 0 {
+                try_steps(module, grid, &mut random, report);
+            }
+        }
+        (Ok(_), Some(what)) => {
+            report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
+        }
+        (Err(_), None) => report.count("grids refused and not seen to differ"),
+        (Err(_), Some(_)) => report.count("grids refused and wrong"),
+    }
+}
+
+/// Cases that share a file.
+const PORTION: usize = 300;
+
+fn portions(count: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..count).step_by(PORTION).map(move |first| first..count.min(first + PORTION))
+}
+
+fn loaded(texts: impl Iterator<Item = String>) -> Module {
+    memory::loaded(&format!("{}{}{}", steps::STEPS, nests::RECORDS, texts.collect::<Vec<_>>().join("\n")))
 }
 
 fn find(module: &Module, name: &str) -> usize {
