@@ -170,8 +170,7 @@ fn everywhere(p: &Program, fun: usize, calls: &[(Vec<usize>, Vec<Data>)]) -> Opt
 fn a_grid_of_one_axis() {
     let p = program(vec![scaled(), outer()]);
     let input = |n: usize| (0..n).map(|i| i as f64 - 1.25).collect::<Vec<_>>();
-    let calls: Vec<_> =
-        common::SIZES.iter().map(|n| (vec![*n], vec![reads(&input(*n)), writes(8 * n)])).collect();
+    let calls: Vec<_> = common::SIZES.iter().map(|n| (vec![*n], vec![reads(&input(*n)), writes(8 * n)])).collect();
     for fun in [0, 1] {
         let Some(left) = everywhere(&p, fun, &calls) else { return };
         for (n, left) in common::SIZES.iter().zip(left) {
