@@ -87,3 +87,33 @@ impl std::fmt::Display for OnThreads<'_> {
         write!(f, "compiled, {how} to {} threads", self.pool.threads())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{memory, runs};
+    use cachet_core::ir::{Elem, FunId};
+    use cachet_runtime::KernelArity;
+
+    /// Each iteration reads what the one before has left, which the checker refuses: the orders show it.
+    #[test]
+    fn a_grid_whose_iterations_meet_is_seen_to() {
+        let Ok(llvm) = runs::llvm() else { return };
+        let target = cachet_codegen::Options { cpu: String::new(), features: String::new(), vector_bits: 0 };
+        let text =
+            "fn wrong (mut x: [i64; N]) =\n  grid i in 1 .. N do\n    store x[i] = wrapping_add (load x[i - 1]) 1\n";
+        let program = memory::loaded(text).program;
+        let text = cachet_codegen::emit(&program, &[(FunId(0), vec![])], &target).unwrap();
+        let jit = llvm.compile_and_load(&text.ir).unwrap();
+        let kernel = jit.kernel(&text.entries[0].name, KernelArity { sizes: 1, buffers: 1 }).unwrap();
+        let start = [Array::from_bits(Elem::I64, &[100], vec![0; 100]).unwrap()];
+        let alone = runs::ready(&program, FunId(0), &[]).unwrap();
+        let in_order: Vec<u64> = (0..100).collect();
+        let pools = Pools::new(1, Scale::Ordinary).unwrap();
+        let left = |run| pools.for_run(run).map(|way| way.call(&alone.fun, &kernel, &[100], &start).unwrap().remove(0));
+        let dealt: Vec<Vec<u64>> = (0..3).flat_map(left).collect();
+        assert_eq!(dealt.len(), 3 * THREADS.len());
+        assert!(dealt.iter().all(|words| *words != in_order), "{dealt:?}");
+        assert_eq!(left(3).next(), Some(in_order));
+    }
+}
