@@ -21,6 +21,7 @@ pub mod mutate;
 pub mod native;
 pub mod oracle;
 pub mod parts;
+pub mod pools;
 pub mod population;
 pub mod populations;
 pub mod random;

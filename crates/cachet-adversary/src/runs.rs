@@ -86,7 +86,9 @@ impl Ready {
         let outputs = outputs(&self.fun);
         let mut memory = Vec::new();
         for array in start {
-            memory.push(to_memory(array).map_err(|e| e.to_string())?);
+            let mut m = AlignedBuffer::new(bytes(array)).map_err(|e| e.to_string())?;
+            fill(array, m.bytes_mut());
+            memory.push(m);
         }
         let mut args: Vec<BufferArg<'_>> = Vec::new();
         for (n, m) in memory.iter_mut().enumerate() {
@@ -94,7 +96,7 @@ impl Ready {
         }
         kernel.call(sizes, &mut args).map_err(|e| e.to_string())?;
         drop(args);
-        Ok(outputs.iter().map(|n| from_memory(&start[*n], memory[*n].bytes())).collect())
+        Ok(outputs.iter().map(|n| words(&start[*n], memory[*n].bytes())).collect())
     }
 }
 
@@ -121,24 +123,33 @@ fn lay_out(ty: &Ty) -> (Vec<(Elem, usize)>, usize, usize) {
     }
 }
 
-/// An array as it lies in memory; what was not written is poisoned.
-fn to_memory(array: &Array) -> Result<AlignedBuffer, cachet_runtime::ToolError> {
+fn layout(array: &Array) -> (Vec<(Elem, usize)>, usize, usize) {
     let (leaves, size, _) = lay_out(array.elem().unwrap());
     let cells = array.bits().len() / leaves.len();
-    let mut out = AlignedBuffer::new(cells * size)?;
+    (leaves, size, cells)
+}
+
+/// How many bytes an array takes in memory.
+pub fn bytes(array: &Array) -> usize {
+    let (_, size, cells) = layout(array);
+    cells * size
+}
+
+/// An array as it lies in memory; what was not written is poisoned.
+pub fn fill(array: &Array, out: &mut [u8]) {
+    let (leaves, size, _) = layout(array);
     for (cell, words) in array.bits().chunks(leaves.len()).enumerate() {
         for ((e, at), word) in leaves.iter().zip(words) {
             let word = if array.written()[cell] { *word } else { poison(*e) };
             let (start, width) = (cell * size + at, e.bytes() as usize);
-            out.bytes_mut()[start..start + width].copy_from_slice(&word.to_le_bytes()[..width]);
+            out[start..start + width].copy_from_slice(&word.to_le_bytes()[..width]);
         }
     }
-    Ok(out)
 }
 
-fn from_memory(like: &Array, bytes: &[u8]) -> Vec<u64> {
-    let (leaves, size, _) = lay_out(like.elem().unwrap());
-    let cells = like.bits().len() / leaves.len();
+/// The words of an array like another one, from its memory.
+pub fn words(like: &Array, bytes: &[u8]) -> Vec<u64> {
+    let (leaves, size, cells) = layout(like);
     let mut out = Vec::new();
     for cell in 0..cells {
         for (e, at) in &leaves {

@@ -4,6 +4,7 @@ use crate::generate::contractions::{self, Contraction};
 use crate::generate::schedules::{self, Draw, Schedule, Shape, blocks};
 use crate::memory;
 use crate::mutate::programs;
+use crate::pools::Pools;
 use crate::population::Report;
 use crate::random::Random;
 use crate::runs::{self, Ready, Stopped};
@@ -45,6 +46,8 @@ pub struct Effort<'a> {
     pub shuffles: usize,
     /// For machine code.
     pub llvm: Option<&'a Llvm>,
+    /// For its grids.
+    pub pools: Option<&'a Pools>,
 }
 
 /// No choice of sizes makes more cells than this of all of its dimensions.
@@ -263,6 +266,8 @@ pub struct Seen {
     pub difference: Option<String>,
     /// Choices of sizes at which both ran.
     pub runs: u64,
+    /// Runs on several threads.
+    pub on_threads: u64,
     /// Choices of sizes that the schedule is not for.
     pub not_for: u64,
     /// Why there was no machine code for it.
@@ -272,7 +277,7 @@ pub struct Seen {
 impl Case {
     /// Runs a nest and what stands in its place, in a program.
     pub fn compare(&self, program: &Program, nest: FunId, fun: FunId, kernels: &[Kernel], effort: Effort<'_>) -> Seen {
-        let mut seen = Seen { difference: None, runs: 0, not_for: 0, no_code: None };
+        let mut seen = Seen { difference: None, runs: 0, on_threads: 0, not_for: 0, no_code: None };
         if let Err(what) = self.compare_into(program, nest, fun, kernels, effort, &mut seen) {
             seen.difference = Some(what);
         }
@@ -317,6 +322,17 @@ impl Case {
             }
             for (of, kernel) in [&before, &after].into_iter().zip(kernels) {
                 here(of.native(kernel, &sizes, &start).map_err(Stopped::Trapped), "compiled")?;
+            }
+            if let (Some(pools), Some(kernel)) = (effort.pools, kernels.get(1)) {
+                let outputs = runs::outputs(&after.fun);
+                for run in 0..pools.runs().div_ceil(effort.choices) {
+                    for way in pools.for_run(seen.runs as usize + run) {
+                        let left = way.call(&after.fun, kernel, &sizes, &start).map_err(Stopped::Trapped);
+                        let left = left.map(|all| outputs.iter().map(|n| all[*n].clone()).collect());
+                        here(left, &way.to_string())?;
+                        seen.on_threads += 1;
+                    }
+                }
             }
             seen.runs += 1;
         }
@@ -433,7 +449,7 @@ mod tests {
     use super::*;
     use crate::minimise::minimise;
 
-    const EFFORT: Effort<'static> = Effort { choices: 8, shuffles: 1, llvm: None };
+    const EFFORT: Effort<'static> = Effort { choices: 8, shuffles: 1, llvm: None, pools: None };
 
     /// As if a checker accepted everything: what differs is seen, and little is left of it.
     #[test]

@@ -30,6 +30,8 @@ struct Seen {
     calls: AtomicUsize,
     /// What each range runs besides.
     inner: Option<(PoolInterface, Box<Seen>)>,
+    /// How many threads have to be there before a range ends.
+    together: usize,
 }
 
 // SAFETY: the interface is that of a pool, which may be used from any thread.
@@ -63,6 +65,9 @@ unsafe extern "C" fn body(env: *mut c_void, first: i64, last: i64) {
     }
     if let Some((pool, inner)) = &seen.inner {
         run(pool, inner);
+    }
+    while seen.threads.lock().unwrap().len() < seen.together {
+        std::thread::yield_now();
     }
 }
 
@@ -110,6 +115,19 @@ fn dealt_iterations_run_on_every_thread() {
         let seen = Seen::of(100);
         run(pool.interface(), &seen);
         assert_eq!(seen.threads.into_inner().unwrap().len(), threads);
+    }
+}
+
+/// Would not end if the threads did not run at once.
+#[test]
+fn whoever_is_free_takes_part() {
+    for threads in THREADS {
+        let pool = Pool::new(threads).unwrap();
+        for _ in 0..20 {
+            let seen = Seen { together: threads, ..Seen::of(threads) };
+            run(pool.interface(), &seen);
+            assert!(seen.each_ran(1));
+        }
     }
 }
 

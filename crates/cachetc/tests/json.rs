@@ -159,7 +159,7 @@ fn measurements_have_the_keys_of_the_page() {
     }
     let out = cachetc(&["bench", "--json", "--size", "8", "--seconds", "1", "examples/matmul.cachet", "swapped"]);
     let all: Value = serde_json::from_str(&text(&out.stdout)).expect("JSON");
-    assert_eq!(keys(&all), ["cleared", "groups", "seed"].map(String::from).into());
+    assert_eq!(keys(&all), ["cleared", "groups", "seed", "threads"].map(String::from).into());
     let group = &all["groups"][0];
     assert_eq!(keys(group), table("`bench --json`", "key"));
     assert_eq!((group["flops"].as_f64(), group["bytes"].as_f64()), (Some(1024.0), Some(768.0)), "{group}");

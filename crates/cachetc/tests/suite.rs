@@ -1,9 +1,9 @@
 //! Every file of `tests/suite/`, in every mode.
 //!
 //! A file is formatted, checked, its listings are read again, its schedules are run against what they start from, its
-//! contractions against their equations, and its `main` in the interpreter and as machine code. What `main` prints is
-//! the text beside the file, `FILE.out`, and what the file is warned of is `FILE.warnings.txt`. Of a file without `main`,
-//! every function is run both ways.
+//! contractions against their equations, and its `main` in the interpreter and as machine code, on several numbers of
+//! threads where it has grids. What `main` prints is the text beside the file, `FILE.out`, and what the file is warned of is
+//! `FILE.warnings.txt`. Of a file without `main`, every function is run both ways.
 
 #![allow(clippy::expect_used, reason = "tests")]
 
@@ -61,6 +61,7 @@ fn every_file_holds_in_every_mode() {
     println!("{} files: {counts}", suite.files.len());
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n\n"));
     assert!(suite.files.len() >= 220, "the suite is gone: {} files", suite.files.len());
+    assert!(counts.threads > 2000 || native.is_err(), "grids ran on too few threads: {counts}");
     assert!(
         counts.schedules > 600 && counts.listings > 600 && counts.elements > 1000,
         "too little was tried: {counts}"
@@ -141,13 +142,17 @@ fn program(file: &str, outcome: &Outcome, natively: bool, counts: &mut Counts) -
     if !natively {
         return Ok(());
     }
-    let out = cachetc(&["run", file]);
-    let (printed, complaint) = (text(&out.stdout), text(&out.stderr));
-    if out.status.code() != Some(0) {
-        return Err(format!("natively, `main` ends with {:?}: {complaint}", out.status.code()));
-    }
-    if printed != said {
-        return Err(format!("natively, `main` prints\n{printed}and interpreted\n{said}"));
+    let threads = if machine::has_grids(outcome) { &machine::THREADS[..] } else { &[1] };
+    for threads in threads {
+        let out = cachetc(&["run", file, "--threads", &threads.to_string()]);
+        let (printed, complaint) = (text(&out.stdout), text(&out.stderr));
+        if out.status.code() != Some(0) {
+            return Err(format!("on {threads} threads, `main` ends with {:?}: {complaint}", out.status.code()));
+        }
+        if printed != said {
+            return Err(format!("on {threads} threads, `main` prints\n{printed}and interpreted\n{said}"));
+        }
+        counts.threads += u64::from(*threads > 1);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::heap::AFTER;
 use super::{CHILD, Call, Did, Lent, MARK, Place};
-use cachet_runtime::{BufferArg, Flush, GuardBuffer, Jit, Kernel, KernelArity, Llvm, OptLevel};
+use cachet_runtime::{BufferArg, Flush, GuardBuffer, Jit, Kernel, KernelArity, Llvm, OptLevel, Order, Pool};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, Write};
@@ -34,7 +34,9 @@ fn serve() -> Result<(), String> {
     let target = llvm.host().map_err(|e| e.to_string())?.target();
     answer("ready");
     let mut input = std::io::stdin().lock();
-    let mut pool = Pool::default();
+    let mut pages = Pages::default();
+    let threads = THREADS.map(|n| Pool::in_order(n, Order::Dealt { seed: n as u64 }));
+    let threads: Vec<Pool> = threads.into_iter().collect::<Result<_, _>>().map_err(|e| e.to_string())?;
     loop {
         let Some((ir, level, calls)) = read_job(&mut input)? else { return Ok(()) };
         let level = [OptLevel::O0, OptLevel::O1, OptLevel::O2, OptLevel::O3][level.min(3)];
@@ -48,17 +50,20 @@ fn serve() -> Result<(), String> {
         };
         let after = jit.kernel(AFTER, KernelArity { sizes: 0, buffers: 1 }).map_err(|e| e.to_string())?;
         answer("compiled");
-        for call in &calls {
-            answer(&run(&jit, &after, call, &mut pool)?);
+        for (call, pool) in calls.iter().zip(threads.iter().cycle()) {
+            answer(&run(&jit, &after, call, pool, &mut pages)?);
         }
     }
 }
 
+/// Calls take pools of these sizes in turn, on which grids run in orders drawn anew.
+const THREADS: [usize; 4] = [1, 2, 3, 7];
+
 /// Arrays between guard pages that were used before: mapping them takes longer than most calls.
 #[derive(Default)]
-struct Pool(BTreeMap<(usize, bool), Vec<GuardBuffer>>);
+struct Pages(BTreeMap<(usize, bool), Vec<GuardBuffer>>);
 
-impl Pool {
+impl Pages {
     fn take(&mut self, bytes: usize, flush: Flush) -> Result<GuardBuffer, String> {
         let found = self.0.get_mut(&(bytes, flush == Flush::End)).and_then(Vec::pop);
         found.map_or_else(|| GuardBuffer::new(bytes, flush).map_err(|e| e.to_string()), Ok)
@@ -72,7 +77,7 @@ impl Pool {
 /// What stands before an array at [`Place::Offset`].
 const BEFORE: u8 = 0xC5;
 
-fn run(jit: &Jit, after: &Kernel, call: &Call, pool: &mut Pool) -> Result<String, String> {
+fn run(jit: &Jit, after: &Kernel, call: &Call, pool: &Pool, pages: &mut Pages) -> Result<String, String> {
     let flush = match call.place {
         Place::End => Flush::End,
         Place::Start | Place::Offset => Flush::Start,
@@ -80,7 +85,7 @@ fn run(jit: &Jit, after: &Kernel, call: &Call, pool: &mut Pool) -> Result<String
     let skip = |l: &Lent| if call.place == Place::Offset { l.align } else { 0 };
     let mut memory = Vec::new();
     for l in &call.buffers {
-        let mut m = pool.take(skip(l) + l.bytes.len(), flush)?;
+        let mut m = pages.take(skip(l) + l.bytes.len(), flush)?;
         let (before, data) = m.bytes_mut().split_at_mut(skip(l));
         before.fill(BEFORE);
         data.copy_from_slice(&l.bytes);
@@ -96,7 +101,7 @@ fn run(jit: &Jit, after: &Kernel, call: &Call, pool: &mut Pool) -> Result<String
             false => BufferArg::Read(&m.bytes()[skip(l)..]),
         })
         .collect();
-    kernel.call(&call.sizes, &mut args).map_err(|e| e.to_string())?;
+    kernel.call_on(pool.interface(), &call.sizes, &mut args).map_err(|e| e.to_string())?;
     drop(args);
     let mut broken = [0u8; 8];
     after.call(&[], &mut [BufferArg::Write(&mut broken)]).map_err(|e| e.to_string())?;
@@ -115,7 +120,7 @@ fn run(jit: &Jit, after: &Kernel, call: &Call, pool: &mut Pool) -> Result<String
         let left = memory.iter().zip(&call.buffers).filter(|(_, l)| l.written);
         left.fold(String::from("left"), |text, (m, l)| text + " " + &hex(&m.bytes()[skip(l)..]))
     };
-    memory.into_iter().for_each(|m| pool.give(m, flush));
+    memory.into_iter().for_each(|m| pages.give(m, flush));
     Ok(text)
 }
 

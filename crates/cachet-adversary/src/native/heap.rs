@@ -83,9 +83,7 @@ look:
   %kept = icmp eq i8 %byte, -59
   br i1 %kept, label %again, label %broken
 broken:
-  %n = load i64, ptr @cachet_test_broken
-  %m = add i64 %n, 1
-  store i64 %m, ptr @cachet_test_broken
+  %n = atomicrmw add ptr @cachet_test_broken, i64 1 monotonic
   ret void
 again:
   %next = add i64 %i, 1

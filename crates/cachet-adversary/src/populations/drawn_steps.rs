@@ -3,16 +3,21 @@
 //! Each program takes steps until some are accepted; refused ones leave it as it is. After every accepted step the
 //! program is interpreted beside the one that was drawn, at sizes around the ends of blocks, on ordinary and hostile
 //! inputs, with the iterations of its grids in a random order. Refused steps are run as well, so that the counts say how
-//! many refusals were needed.
+//! many refusals were needed. Grids written by hand are besides run as machine code, on pools of 1 to 16 threads.
 
 use crate::generate::{nests, steps};
+use crate::pools::{OnThreads, Pools, THREADS};
 use crate::population::{Population, Report, Share};
+use crate::populations::native_code;
 use crate::random::Random;
-use crate::{judge, memory};
+use crate::{judge, memory, runs};
 use cachet_check::checked::Checker;
 use cachet_check::relation::Asked;
+use cachet_core::interpret::{Options, prepare, scalar};
 use cachet_core::ir::{Fun, FunId, Program};
 use cachet_core::script::Module;
+use cachet_oracle::hostile::KINDS;
+use cachet_runtime::{Kernel, KernelArity};
 
 /// Nests.
 pub const ON_NESTS: Population = Population {
@@ -74,14 +79,20 @@ fn on_nests(share: Share) -> Report {
 
 fn on_grids(share: Share) -> Report {
     let mut report = Report::default();
+    let mut enough = 0;
     for cases in portions(share.count) {
         let texts =
             cases.clone().flat_map(|n| nests::draw_grid(&mut Random::case(share.seed, n), &format!("drawn{n}")));
         let module = loaded(texts);
+        let mut accepted = Vec::new();
         for n in cases {
             report.cases += 1;
-            on_grid(&module, n, share.seed, &mut report);
+            accepted.extend(on_grid(&module, n, share.seed, &mut report));
         }
+        enough += on_threads(&module.program, &accepted, share, &mut report);
+    }
+    if enough > 0 {
+        report.at_least("runs on 1 to 16 threads", report.counted("runs on threads"), enough);
     }
     let (accepted, wrong) = (report.counted("grids accepted"), report.counted("grids refused and wrong"));
     report.at_least_percent("grids accepted", accepted, 25, share.count as u64);
@@ -89,7 +100,8 @@ fn on_grids(share: Share) -> Report {
     report
 }
 
-fn on_grid(module: &Module, n: usize, seed: u64, report: &mut Report) {
+/// A grid and its loop; both, where it is accepted.
+fn on_grid(module: &Module, n: usize, seed: u64, report: &mut Report) -> Option<(usize, usize)> {
     let mut random = Random::case(!seed, n);
     let (grid, plain) = (find(module, &format!("drawn{n}")), find(module, &format!("drawn{n}_plain")));
     let (after, before) = (&module.program.funs[grid], &module.program.funs[plain]);
@@ -111,6 +123,7 @@ fn on_grid(module: &Module, n: usize, seed: u64, report: &mut Report) {
             if n % 3 == 0 {
                 try_steps(module, grid, &mut random, report);
             }
+            return Some((grid, plain));
         }
         (Ok(_), Some(what)) => {
             report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
@@ -118,6 +131,7 @@ fn on_grid(module: &Module, n: usize, seed: u64, report: &mut Report) {
         (Err(_), None) => report.count("grids refused and not seen to differ"),
         (Err(_), Some(_)) => report.count("grids refused and wrong"),
     }
+    None
 }
 
 /// Cases that share a file.
@@ -129,6 +143,67 @@ fn portions(count: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
 
 fn loaded(texts: impl Iterator<Item = String>) -> Module {
     memory::loaded(&format!("{}{}{}", steps::STEPS, nests::RECORDS, texts.collect::<Vec<_>>().join("\n")))
+}
+
+/// Grids that make one module.
+const IN_A_MODULE: usize = 50;
+
+/// Runs accepted grids as machine code on pools, beside their loops in the interpreter; how many runs that has to be.
+fn on_threads(program: &Program, accepted: &[(usize, usize)], share: Share, report: &mut Report) -> u64 {
+    let made =
+        native_code::target().and_then(|target| Ok((target, runs::llvm()?, Pools::new(share.seed, share.scale)?)));
+    let (target, llvm, pools) = match made {
+        Ok(made) => made,
+        Err(why) => {
+            report.add(&format!("without machine code on threads: {why}"), accepted.len() as u64);
+            return 0;
+        }
+    };
+    let mut random = Random(share.seed);
+    for some in accepted.chunks(IN_A_MODULE) {
+        let wanted: Vec<_> = some.iter().map(|(grid, _)| (FunId(*grid as u32), vec![])).collect();
+        let text = cachet_codegen::emit(program, &wanted, &target).unwrap_or_else(|d| panic!("{}", d.message));
+        let jit = llvm.compile_and_load(&text.ir).unwrap_or_else(|e| panic!("{e}"));
+        for ((grid, plain), entry) in some.iter().zip(&text.entries) {
+            let arity = KernelArity { sizes: entry.sizes, buffers: entry.buffers };
+            let kernel = jit.kernel(&entry.name, arity).unwrap_or_else(|e| panic!("{e}"));
+            let fun = &program.funs[*grid];
+            for run in 0..pools.runs() {
+                if let Err(what) = beside_its_loop(program, fun, *plain, (&kernel, pools.for_run(run)), &mut random) {
+                    report.fail(format!("a grid is accepted, and wrong: {what}"), listing(program, fun));
+                    break;
+                }
+                report.add("runs on threads", THREADS.len() as u64);
+            }
+        }
+    }
+    (accepted.len() * pools.runs() * THREADS.len()) as u64
+}
+
+fn beside_its_loop<'a>(
+    program: &Program,
+    fun: &Fun,
+    plain: usize,
+    (kernel, ways): (&Kernel, impl Iterator<Item = OnThreads<'a>>),
+    random: &mut Random,
+) -> Result<(), String> {
+    let at: Vec<i64> = fun.sizes.iter().map(|_| random.pick(&judge::SIZES)).collect();
+    let start = judge::filled(fun, &at, random.pick(&KINDS), random.next());
+    let mut want = start.clone();
+    let ran = prepare(program, FunId(plain as u32), &[]).and_then(|p| p.run(&at, &mut want, &Options::default()));
+    ran.map_err(|t| format!("the loop at {at:?}: {}", t.text))?;
+    for way in ways {
+        let left = way.call(fun, kernel, &at, &start)?;
+        for (n, (want, left)) in want.iter().zip(&left).enumerate() {
+            let elems = judge::leaves(want.elem().unwrap());
+            let mut words = want.bits().iter().zip(left).zip(elems.iter().cycle());
+            if let Some(word) = words.position(|((x, y), e)| !scalar::same(*e, *x, *y)) {
+                let name = &fun.buffers[fun.params[n].index()].name;
+                return Err(format!("`{name}` differs in word {word} at {at:?}, {way}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn find(module: &Module, name: &str) -> usize {

@@ -1,10 +1,11 @@
 //! Schedules that run loops at once: do their grids leave what the contraction's loops leave, in whatever order?
 //!
 //! The interpreter runs each accepted one with its grids' iterations in their own order and in several shuffled ones, beside
-//! the contraction. Machine code runs grids one iteration after the other, so there are no numbers of threads to vary in it;
-//! it is compared once. Grids written by hand are another population, beside the steps for nests.
+//! the contraction. Machine code runs them one after the other, and on pools of 1 to 16 threads. Grids written by hand are
+//! another population, beside the steps for nests.
 
 use crate::minimise::minimise;
+use crate::pools::Pools;
 use crate::population::{Population, Report, Share};
 use crate::random::Random;
 use crate::runs;
@@ -31,7 +32,8 @@ const ORDERS: usize = 6;
 fn run(share: Share) -> Report {
     let mut report = Report::default();
     let llvm = runs::llvm();
-    let effort = Effort { choices: 10, shuffles: ORDERS, llvm: llvm.as_ref().ok() };
+    let pools = llvm.as_ref().map_err(Clone::clone).and_then(|_| Pools::new(share.seed, share.scale));
+    let effort = Effort { choices: 10, shuffles: ORDERS, llvm: llvm.as_ref().ok(), pools: pools.as_ref().ok() };
     for n in 0..share.count {
         let mut random = Random::case(share.seed, n);
         let drawn = (0..TRIES).find_map(|_| {
@@ -45,8 +47,11 @@ fn run(share: Share) -> Report {
             report.fail(what, minimise(case, Case::smaller, fails).told());
         }
     }
-    if let Err(why) = &llvm {
-        report.add(&format!("without machine code: {why}"), report.cases);
+    match &pools {
+        Err(why) => report.add(&format!("without machine code on threads: {why}"), report.cases),
+        Ok(_) => {
+            report.at_least("runs on 1 to 16 threads", report.counted("runs on threads"), 10 * report.cases);
+        }
     }
     let (cases, accepted) = (report.cases, report.counted("grids accepted"));
     report.at_least_percent("schedules with grids", cases, 90, share.count as u64);
@@ -75,6 +80,7 @@ fn try_one(case: &Case, effort: Effort<'_>, report: &mut Report) -> Result<(), S
     }
     report.count("grids accepted");
     report.add("orders", seen.runs * effort.shuffles as u64);
+    report.add("runs on threads", seen.on_threads);
     for step in &case.schedule.steps {
         let text = step.to_string();
         match step.word() {

@@ -28,7 +28,7 @@ const MOST_STEPS: usize = 5;
 /// Tries for a change after which all steps apply.
 const TRIES: usize = 12;
 /// What is run of each.
-const EFFORT: Effort<'static> = Effort { choices: 10, shuffles: 2, llvm: None };
+const EFFORT: Effort<'static> = Effort { choices: 10, shuffles: 2, llvm: None, pools: None };
 
 fn run(share: Share) -> Report {
     let mut report = Report::default();

@@ -30,7 +30,7 @@ fn run(share: Share) -> Report {
     let mut report = Report::default();
     let llvm = runs::llvm();
     let choices = if share.scale == Scale::Nightly { 49 } else { 20 };
-    let effort = Effort { choices, shuffles: 1, llvm: llvm.as_ref().ok() };
+    let effort = Effort { choices, shuffles: 1, llvm: llvm.as_ref().ok(), pools: None };
     for n in 0..share.count {
         let Some(case) = drawn(share.seed, n) else {
             report.count("no step applies");
@@ -124,7 +124,7 @@ fn try_one(case: &Case, effort: Effort<'_>, report: &mut Report) -> Result<(), S
     if case.schedule.steps.len() >= DEEP {
         report.count("accepted, deep");
     }
-    let Some(Seen { difference, runs, not_for, no_code }) = seen else { return Ok(()) };
+    let Some(Seen { difference, runs, on_threads: _, not_for, no_code }) = seen else { return Ok(()) };
     report.add("runs", runs);
     report.add("sizes that a schedule is not for", not_for);
     match no_code {

@@ -23,6 +23,9 @@ pub enum OptLevel {
     O2,
     /// All that pays.
     O3,
+    /// As little as [`OptLevel::O1`], and every access to memory by a function with the attribute `sanitize_thread` is told to
+    /// the thread sanitizer's library, which has to be linked.
+    ThreadSanitizer,
 }
 
 impl OptLevel {
@@ -32,6 +35,7 @@ impl OptLevel {
             OptLevel::O1 => c"default<O1>",
             OptLevel::O2 => c"default<O2>",
             OptLevel::O3 => c"default<O3>",
+            OptLevel::ThreadSanitizer => c"default<O1>,tsan-module,function(tsan)",
         }
     }
 
@@ -39,7 +43,7 @@ impl OptLevel {
     fn code_generation(self) -> c_int {
         match self {
             OptLevel::O0 => 0,
-            OptLevel::O1 => 1,
+            OptLevel::O1 | OptLevel::ThreadSanitizer => 1,
             OptLevel::O2 => 2,
             OptLevel::O3 => 3,
         }

@@ -5,11 +5,14 @@ use crate::runs::{Counts, arguments, bindings, kind, ready, some_sizes};
 use cachet::native::compile;
 use cachet::pipeline::Outcome;
 use cachet_core::interpret::{Array, Options, TrapKind};
-use cachet_core::ir::{Binding, Fun, FunId, Role};
-use cachet_runtime::{AlignedBuffer, BufferArg, Kernel, Llvm};
+use cachet_core::ir::{Binding, Fun, FunId, Role, Stmt, StmtKind};
+use cachet_core::rewrite::{Visit, visit_block, visit_stmt};
+use cachet_runtime::{AlignedBuffer, BufferArg, Kernel, Llvm, Order, Pool};
 
 /// Sizes that are run: none, one, a few, a whole block, one more.
 const SIZES: [i64; 6] = [0, 1, 3, 8, 12, 17];
+/// On how many threads files with grids are run.
+pub const THREADS: [usize; 4] = [1, 2, 3, 7];
 /// How many choices of them.
 const CHOICES: usize = 8;
 
@@ -26,17 +29,34 @@ pub fn functions(outcome: &Outcome, llvm: &Llvm, counts: &mut Counts) -> Result<
     }
     let native = compile(outcome, &wanted, llvm).map_err(|p| format!("there is no machine code: {p:?}"))?;
     let kernels = native.kernels().map_err(|p| format!("the machine code cannot be called: {p:?}"))?;
+    let threads = if has_grids(outcome) { &THREADS[..] } else { &[1] };
+    let pool = |n: &usize| Pool::in_order(*n, Order::Dealt { seed: *n as u64 }).map_err(|e| e.to_string());
+    let pools: Vec<Pool> = threads.iter().map(pool).collect::<Result<_, _>>()?;
     for ((id, types), kernel) in wanted.iter().zip(&kernels) {
-        function(outcome, *id, types, kernel, counts)?;
+        function(outcome, *id, types, (kernel, &pools), counts)?;
     }
     Ok(())
+}
+
+/// Whether a file has a grid.
+pub fn has_grids(outcome: &Outcome) -> bool {
+    struct Grids(bool);
+    impl Visit for Grids {
+        fn stmt(&mut self, stmt: &Stmt) {
+            self.0 |= matches!(stmt.kind, StmtKind::Grid(_));
+            visit_stmt(self, stmt);
+        }
+    }
+    let mut grids = Grids(false);
+    outcome.checked.program().funs.iter().for_each(|f| visit_block(&mut grids, &f.body));
+    grids.0
 }
 
 fn function(
     outcome: &Outcome,
     id: FunId,
     types: &[Binding],
-    kernel: &Kernel,
+    (kernel, pools): (&Kernel, &[Pool]),
     counts: &mut Counts,
 ) -> Result<(), String> {
     let program = outcome.checked.program();
@@ -54,16 +74,19 @@ fn function(
             Err(t) => return Err(format!("`{}` at {sizes:?}: {}", fun.name, t.text)),
             Ok(()) => ran += 1,
         }
-        let got = call(fun, kernel, &sizes, &before)?;
-        counts.native += 1;
-        for (p, (want, got)) in want.iter().zip(&got).enumerate() {
-            if fun.scratch.contains(&fun.params[p]) {
-                continue;
-            }
-            counts.elements += want.written().len() as u64;
-            if let Some(said) = cells::difference(want.elem(), want.bits(), got) {
-                let name = &fun.buffers[fun.params[p].index()].name;
-                return Err(format!("`{}` at {sizes:?}, natively, {name}: {said}", fun.name));
+        for pool in pools {
+            let got = call(fun, kernel, &sizes, &before, pool)?;
+            counts.native += 1;
+            counts.threads += u64::from(pool.threads() > 1);
+            for (p, (want, got)) in want.iter().zip(&got).enumerate() {
+                if fun.scratch.contains(&fun.params[p]) {
+                    continue;
+                }
+                counts.elements += want.written().len() as u64;
+                if let Some(said) = cells::difference(want.elem(), want.bits(), got) {
+                    let (name, threads) = (&fun.buffers[fun.params[p].index()].name, pool.threads());
+                    return Err(format!("`{}` at {sizes:?}, natively on {threads} threads, {name}: {said}", fun.name));
+                }
             }
         }
     }
@@ -74,7 +97,7 @@ fn function(
 }
 
 /// What each parameter holds after a call.
-fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec<Vec<u64>>, String> {
+fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array], pool: &Pool) -> Result<Vec<Vec<u64>>, String> {
     let lies = || fun.params.iter().map(|p| &fun.buffers[p.index()].layout);
     let mut memory: Vec<AlignedBuffer> = args.iter().zip(lies()).map(|(a, l)| cells::laid_out(a, l)).collect();
     let mut buffers: Vec<BufferArg<'_>> = Vec::new();
@@ -84,7 +107,7 @@ fn call(fun: &Fun, kernel: &Kernel, sizes: &[i64], args: &[Array]) -> Result<Vec
             Role::Mut | Role::Alloc | Role::Lease(_) => BufferArg::Write(m.bytes_mut()),
         });
     }
-    kernel.call(sizes, &mut buffers).map_err(|e| format!("`{}` at {sizes:?}: {e}", fun.name))?;
+    kernel.call_on(pool.interface(), sizes, &mut buffers).map_err(|e| format!("`{}` at {sizes:?}: {e}", fun.name))?;
     drop(buffers);
     Ok(memory.iter().zip(args).zip(lies()).map(|((m, a), l)| cells::read(a, l, m.bytes())).collect())
 }

@@ -33,6 +33,8 @@ pub struct Counts {
     pub runs: u64,
     /// Runs of machine code, beside those of programs.
     pub native: u64,
+    /// Runs of machine code on several threads, with those of programs.
+    pub threads: u64,
     /// Elements compared.
     pub elements: u64,
 }
@@ -46,6 +48,7 @@ impl Counts {
         self.contractions += other.contractions;
         self.runs += other.runs;
         self.native += other.native;
+        self.threads += other.threads;
         self.elements += other.elements;
     }
 }
@@ -54,8 +57,15 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} listings read again, {} programs, {} schedules and {} contractions in {} runs, {} native ones, {} elements compared",
-            self.listings, self.programs, self.schedules, self.contractions, self.runs, self.native, self.elements
+            "{} listings read again, {} programs, {} schedules and {} contractions in {} runs, {} native ones, {} on several threads, {} elements compared",
+            self.listings,
+            self.programs,
+            self.schedules,
+            self.contractions,
+            self.runs,
+            self.native,
+            self.threads,
+            self.elements
         )
     }
 }
