@@ -37,6 +37,7 @@ mod measure;
 mod peers;
 mod probe;
 mod sys;
+mod traffic;
 
 pub use buffer::{AlignedBuffer, Flush, GuardBuffer, Scalar, fill_poison, first_poison, view, view_mut};
 pub use clock::{PinnedThread, cpu_count, involuntary_switches};
@@ -50,8 +51,9 @@ pub use llvm::{
     Tried, report_llvm,
 };
 pub use measure::{
-    Contender, Interval, MeasureOptions, MeasureReport, MeasureRow, ProbeSummary, interval, is_bimodal, measure,
-    median, quantile,
+    Contender, Interval, MeasureOptions, MeasureReport, MeasureRow, Modes, ProbeSummary, RoundRecord, interval,
+    measure, median, modes, quantile,
 };
-pub use peers::{OpenBlas, OpenBlasReport, OpenBlasSearch, clear_openblas_environment, report_openblas};
+pub use peers::{AbsentPeer, Family, Peer, PeerSearch, Peers, Product, clear_openblas_environment, find_peers};
 pub use probe::{FmaProbe, ProbeElement};
+pub use traffic::{Traffic, TrafficProbe};
