@@ -57,7 +57,8 @@ pub struct MeasureOptions {
     pub slow_rounds: usize,
     /// A round with a probe below this share of the run's best is dropped.
     pub probe_floor: f64,
-    /// Time for everything. Slices shrink to 5 ms first, then rounds are left out; the report says so.
+    /// Time for everything. Slices shrink to 5 ms first, then rounds are left out; the report says so. Where slow contenders
+    /// need more than half of it, it becomes longer by what they need.
     pub budget: Duration,
     /// Seed of the order inside rounds.
     pub seed: u64,
@@ -200,7 +201,7 @@ pub fn measure(
     let pinned = options.pin.then(PinnedThread::here);
     let _mode = FpGuard::enter();
     let plan = plan(contenders, probe, options, start);
-    let rounds = run_rounds(contenders, probe, &plan, start, options);
+    let rounds = run_rounds(contenders, probe, &plan, options);
     let mut report = evaluate(contenders, &plan, &rounds, options);
     report.core = pinned.as_ref().and_then(PinnedThread::core);
     report.elapsed = start.elapsed();
@@ -209,6 +210,8 @@ pub fn measure(
 
 struct Plan {
     rounds: usize,
+    /// When no further round starts.
+    until: Instant,
     shortened: bool,
     contenders: Vec<Share>,
 }
@@ -255,7 +258,10 @@ fn plan(
     if slow_round > 0.0 {
         slow_rounds = slow_rounds.min((left / slow_round) as usize).max(1);
     }
-    let for_fast = (left - slow_round * slow_rounds as f64).max(0.0);
+    // However slow some are, the others have half of the time.
+    let half = options.budget.as_secs_f64() / 2.0;
+    let for_slow = slow_round * slow_rounds as f64;
+    let for_fast = if slow_round > 0.0 { (left - for_slow).max(half) } else { left };
     let fast_round = |slice: f64| {
         let fast = call_times.iter().zip(&slow).filter(|(_, slow)| !**slow);
         2.0 * probe_time + fast.map(|(time, _)| slice.max(*time)).sum::<f64>()
@@ -272,7 +278,8 @@ fn plan(
         rounds: if *slow { slow_rounds } else { rounds },
     });
     let shortened = rounds < options.rounds || slow_rounds < options.slow_rounds;
-    Plan { rounds, shortened, contenders: shares.collect() }
+    let until = Instant::now() + Duration::from_secs_f64(left.max(for_fast + for_slow));
+    Plan { rounds, until, shortened, contenders: shares.collect() }
 }
 
 /// Runs every contender, and returns seconds per call. A slow contender runs once.
@@ -311,7 +318,6 @@ fn run_rounds(
     contenders: &mut [Contender<'_>],
     probe: &mut dyn FnMut() -> f64,
     plan: &Plan,
-    start: Instant,
     options: &MeasureOptions,
 ) -> Vec<Round> {
     let mut random = SplitMix(options.seed);
@@ -323,7 +329,7 @@ fn run_rounds(
         }
         // The estimate of the plan may have been wrong by a lot; a slow call cannot be interrupted, but no further
         // round needs to start.
-        if start.elapsed() > options.budget && rounds.len() >= LEAST_KEPT {
+        if Instant::now() > plan.until && rounds.len() >= LEAST_KEPT {
             break;
         }
         random.shuffle(&mut order);
@@ -497,7 +503,7 @@ mod tests {
 
     fn plan_of(slow: &[bool]) -> Plan {
         let share = |&slow: &bool| Share { calls: 1, slow, rounds: 3 };
-        Plan { rounds: 8, shortened: false, contenders: slow.iter().map(share).collect() }
+        Plan { rounds: 8, until: Instant::now(), shortened: false, contenders: slow.iter().map(share).collect() }
     }
 
     fn two_contenders() -> [Contender<'static>; 2] {

@@ -42,7 +42,7 @@ enum Array<'a> {
 /// Vectors for each turn of the loop.
 const UNROLLED: usize = 8;
 /// A run makes so many passes over small arrays that it moves this many bytes: otherwise it would measure calls.
-const LEAST_BYTES: usize = 1 << 16;
+const LEAST_BYTES: usize = 1 << 20;
 /// How often each kind of store is tried before the faster one is taken.
 const TRIES: usize = 4;
 

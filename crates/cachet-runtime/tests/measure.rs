@@ -77,6 +77,18 @@ fn slow_contenders_take_part_in_three_rounds_within_the_budget() {
 }
 
 #[test]
+fn slow_contenders_leave_the_others_half_of_the_time() {
+    let _alone = alone();
+    let options = MeasureOptions { budget: Duration::from_secs(1), ..MeasureOptions::default() };
+    let slow = || std::thread::sleep(Duration::from_millis(400));
+    let mut contenders = [Contender::new("fast", None, busy(1000)), Contender::new("slow", None, slow)];
+    let report = measure(&mut contenders, &mut || 100.0, &options).expect("measures");
+    assert_eq!((report.rows[1].slow, report.rows[1].rounds), (true, 1), "{report:?}");
+    assert!(report.shortened && report.rounds_run >= 20, "{} rounds", report.rounds_run);
+    assert!(report.elapsed < Duration::from_secs(4), "{report:?}");
+}
+
+#[test]
 fn a_budget_that_is_too_small_shortens_and_says_so() {
     let _alone = alone();
     let options = MeasureOptions { budget: Duration::from_millis(300), ..MeasureOptions::default() };

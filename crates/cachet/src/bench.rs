@@ -26,7 +26,7 @@ use inputs::{Inputs, Memory};
 use instances::Instance;
 pub use roof::{Limit, Roof};
 pub use sizes::Sizes;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 pub use sweep::{Column, Sweep, sweeps};
 
 /// What to measure.
@@ -96,6 +96,8 @@ pub struct Row {
     pub differing: usize,
     /// Whether they differed only in a later call.
     pub later: bool,
+    /// How long its one call took, in seconds, where that was too long to time it in rounds.
+    pub too_slow: Option<f64>,
     /// Where it was timed.
     pub timed: Option<Timed>,
 }
@@ -128,6 +130,9 @@ pub struct Timed {
     /// How many times as fast as the fastest library it is, inside rounds.
     pub of_fastest: Option<Interval>,
 }
+
+/// A kernel whose one call takes a larger share of the time for its group is not called again.
+const MOST_OF_BUDGET: f64 = 0.25;
 
 /// Measures everything that was asked for.
 pub fn run(outcome: &Outcome, llvm: &Llvm, options: &Options) -> Result<Measured, Problem> {
@@ -197,11 +202,15 @@ impl<'a> Compiled<'a> {
         }
         let inputs = Inputs::new(program, fun, &instance.types, sizes, seed)?;
         let mut memories = Vec::new();
-        for ((id, kernel), row) in self.ids.iter().zip(&self.kernels).zip(&rows) {
+        let most = options.budget.as_secs_f64() * MOST_OF_BUDGET;
+        for ((id, kernel), row) in self.ids.iter().zip(&self.kernels).zip(&mut rows) {
             let scratch = Inputs::scratch(program, &program.funs[id.index()], &instance.types, sizes)?;
             let mut memory = Memory { outputs: inputs.poisoned()?, scratch };
             if row.unmet.is_none() {
+                let start = Instant::now();
                 kernel.prepare(sizes, &mut inputs.args(&mut memory)).map_err(Problem::Tool)?.run();
+                let seconds = start.elapsed().as_secs_f64();
+                row.too_slow = Some(seconds).filter(|s| *s > most);
             }
             memories.push(memory);
         }
@@ -245,7 +254,7 @@ impl<'a> Compiled<'a> {
         let fun = &program.funs[id.index()];
         let unmet = sizes::unmet(program, fun, sizes);
         let nest = id == self.instance.nest;
-        Row { name: fun.name.clone(), nest, unmet, differing: 0, later: false, timed: None }
+        Row { name: fun.name.clone(), nest, unmet, differing: 0, later: false, too_slow: None, timed: None }
     }
 
     /// The product that this is. A library adds and multiplies floats; at another semiring the same equation is another

@@ -206,3 +206,14 @@ fn products_are_recognised_however_their_factors_lie() {
         assert_eq!(groups[0].fastest.is_some(), groups[0].peers.iter().any(|p| p.timed.is_some()));
     }
 }
+
+#[test]
+fn a_kernel_that_is_too_slow_is_compared_and_not_timed() {
+    let text = "contraction product\n    (reads a: [f32; M, K])\n    (reads b: [f32; K, N])\n    -> out c: [f32; M, N] =\n  c[i, j] = sum k. a[i, k] * b[k, j]\n";
+    let hurried = Options { budget: Duration::from_millis(8), ..options(vec![Sizes::all(400)]) };
+    let Some(groups) = groups("slow", text, &hurried) else { return };
+    let row = &groups[0].rows[0];
+    assert!(row.too_slow.is_some_and(|s| s > 0.002), "{:?}", row.too_slow);
+    assert!(row.timed.is_none() && row.differing == 0 && groups[0].sampled > 0);
+    assert!(groups[0].roof.floor.is_some(), "the roof is measured nevertheless");
+}

@@ -166,7 +166,7 @@ fn measurements_have_the_keys_of_the_page() {
     assert_eq!(keys(&group["roof"]), table("A roof", "key"));
     assert_eq!(group["roof"]["intensity"].as_f64(), Some(1024.0 / 768.0));
     let row = &group["rows"][1];
-    let of_row = ["differing", "later", "measured", "name", "nest", "unmet"];
+    let of_row = ["differing", "later", "measured", "name", "nest", "too_slow_s", "unmet"];
     assert_eq!(keys(row), of_row.map(String::from).into());
     assert_eq!(keys(&row["measured"]), table("What was measured", "key"));
     let share = row["measured"]["of_roof"].as_array().expect("an interval");

@@ -98,7 +98,7 @@ impl Contest<'_> {
         let mut contenders: Vec<Contender<'_>> = Vec::new();
         let _mode = FpGuard::enter();
         for ((row, kernel), args) in self.rows.iter_mut().zip(self.kernels).zip(&mut arguments) {
-            if row.differing > 0 || row.unmet.is_some() {
+            if row.differing > 0 || row.unmet.is_some() || row.too_slow.is_some() {
                 continue;
             }
             row.timed = at(contenders.len());
@@ -124,6 +124,10 @@ impl Contest<'_> {
                 sources.writing = Some((contenders.len(), writer.passes()));
                 contenders.push(Contender::new("writing the outputs", None, move || writer.run()));
             }
+        }
+        if contenders.is_empty() {
+            let text = "there is nothing to time: one call of every kernel takes too long for the time that is allowed";
+            return Err(Problem::User(text.into()));
         }
         let element = if inputs.output_elem() == Elem::F64 { ProbeElement::F64 } else { ProbeElement::F32 };
         let mut probe = FmaProbe::new(llvm, element).map_err(Problem::Tool)?;

@@ -67,12 +67,15 @@ pub fn roofline(g: &Group) -> Vec<String> {
 
 /// Why a kernel has no times.
 pub fn not_timed(row: &cachet::bench::Row) -> String {
-    match &row.unmet {
-        Some(unmet) => format!("requires {unmet}, which does not hold here: not run"),
-        None if row.later => {
+    match (&row.unmet, row.too_slow) {
+        (Some(unmet), _) => format!("requires {unmet}, which does not hold here: not run"),
+        (None, _) if row.later => {
             format!("{} of its elements differ from the contraction's after later calls: times left out", row.differing)
         }
-        None => format!("{} of its elements differ from the contraction's: not timed", row.differing),
+        (None, Some(seconds)) if row.differing == 0 => {
+            format!("bits equal; one call took {}: more --seconds allow to time it", duration(seconds))
+        }
+        (None, _) => format!("{} of its elements differ from the contraction's: not timed", row.differing),
     }
 }
 

@@ -23,7 +23,7 @@ fn group(g: &Group) -> Value {
         .iter()
         .map(|r| {
             json!({
-                "name": r.name, "nest": r.nest, "differing": r.differing, "later": r.later, "unmet": r.unmet,
+                "name": r.name, "nest": r.nest, "differing": r.differing, "later": r.later, "unmet": r.unmet, "too_slow_s": r.too_slow,
                 "measured": row(g, &r.name, &r.timed),
             })
         })
