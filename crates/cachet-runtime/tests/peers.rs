@@ -81,6 +81,16 @@ fn libraries_that_are_listed_compute() {
 }
 
 #[test]
+fn libraries_have_as_many_threads_as_were_asked_for_or_one() {
+    // MKL chooses once for a process, and the other tests may have been first.
+    let all = find_peers(&PeerSearch::of_process(), 2).found;
+    for peer in all.iter().filter(|p| p.family() != Family::Mkl) {
+        let serial = peer.build() == "serial" || peer.name().starts_with("matrixmultiply");
+        assert_eq!(peer.threads(), if serial { 1 } else { 2 }, "{} ({})", peer.name(), peer.build());
+    }
+}
+
+#[test]
 fn names_tell_peers_apart() {
     let all = find_peers(&PeerSearch::of_process(), 1).found;
     let mut names: Vec<&str> = all.iter().map(Peer::name).collect();

@@ -217,3 +217,66 @@ fn a_kernel_that_is_too_slow_is_compared_and_not_timed() {
     assert!(row.timed.is_none() && row.differing == 0 && groups[0].sampled > 0);
     assert!(groups[0].roof.floor.is_some(), "the roof is measured nevertheless");
 }
+
+/// Two contenders by the interface for libraries that are listed: a product that is right, and one that forgets a term.
+const CONTENDERS: &str = r#"
+#include <stdint.h>
+int64_t cachet_peer_count(void) { return 2; }
+const char *cachet_peer_name(int64_t p) { return p == 0 ? "plain" : "forgetful"; }
+const char *cachet_peer_version(int64_t p) { return "1.0"; }
+const char *cachet_peer_code_path(int64_t p) { return "loops"; }
+int64_t cachet_peer_set_threads(int64_t p, int64_t n) { return 1; }
+#define PRODUCT(NAME, T) \
+  int32_t NAME(int64_t p, const int64_t *n, const T *a, const int64_t *sa, const T *b, const int64_t *sb, T *c) { \
+    for (int64_t i = 0; i < n[0]; i++) for (int64_t j = 0; j < n[1]; j++) { \
+      T s = 0; \
+      for (int64_t k = p; k < n[2]; k++) s += a[i * sa[0] + k * sa[1]] * b[k * sb[0] + j * sb[1]]; \
+      c[i * n[1] + j] = s; \
+    } \
+    return 0; \
+  }
+PRODUCT(cachet_peer_sgemm, float)
+PRODUCT(cachet_peer_dgemm, double)
+"#;
+
+fn library_of_contenders() -> Option<std::path::PathBuf> {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (source, library) = (folder.join("contenders.c"), folder.join("libcontenders.so"));
+    std::fs::write(&source, CONTENDERS).unwrap();
+    let made =
+        std::process::Command::new("cc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    if made.is_ok_and(|s| s.success()) {
+        return Some(library);
+    }
+    let required = std::env::var("CACHET_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|t| t.trim() == "cc"), "cc is required and missing");
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: listed libraries: no cc\n"));
+    None
+}
+
+#[test]
+fn a_library_whose_results_are_wrong_is_not_timed() {
+    let Some(library) = library_of_contenders() else { return };
+    let search = PeerSearch { listed: vec![library], ..PeerSearch::nowhere() };
+    let texts = [
+        "contraction product\n    (reads a: [f32; K, M])\n    (reads b: [f32; N, K])\n    -> out c: [f32; M, N] =\n  c[i, j] = sum k. a[k, i] * b[j, k]\n",
+        "contraction vector\n    (reads a: [f64; M, K])\n    (reads x: [f64; K])\n    -> out y: [f64; M] =\n  y[i] = sum k. a[i, k] * x[k]\n",
+    ];
+    for (n, text) in texts.iter().enumerate() {
+        let sizes = vec![sized(&[("M", 9), ("K", 40)])];
+        let with = Options { peers: Some(search.clone()), ..options(sizes) };
+        let Some(groups) = groups(&format!("listed{n}"), text, &with) else { return };
+        let [right, wrong] = groups[0].peers.as_slice() else { panic!("{} peers", groups[0].peers.len()) };
+        assert_eq!((right.name.as_str(), right.code_path.as_str()), ("plain 1.0", "loops"));
+        assert!(right.timed.is_some() && right.skipped.is_none());
+        assert!(wrong.timed.is_none() && wrong.differing > 0);
+        assert!(
+            wrong.skipped.as_deref().is_some_and(|w| w.contains("its results are wrong by up to")),
+            "{:?}",
+            wrong.skipped
+        );
+        assert_eq!(groups[0].fastest.map(|(_, peer)| peer), Some(0));
+        let ratio = groups[0].peers[0].timed.unwrap().of_fastest.unwrap();
+        assert_eq!((ratio.low, ratio.median, ratio.high), (1.0, 1.0, 1.0));
+    }
+}

@@ -225,6 +225,7 @@ unsafe fn mkl(s: &Symbols<'_>, threads: usize) -> Result<Peer, String> {
         let layer = if threads == 1 { SEQUENTIAL } else { GNU_OPENMP };
         s.plain::<Choose>("MKL_Set_Threading_Layer")?(layer);
         s.plain::<unsafe extern "C" fn(c_int)>("MKL_Set_Num_Threads")?(count(threads));
+        let threads = s.plain::<unsafe extern "C" fn() -> c_int>("MKL_Get_Max_Threads")?().max(1) as usize;
         let mut version: Version = std::mem::zeroed();
         s.plain::<unsafe extern "C" fn(*mut c_void)>("MKL_Get_Version")?((&raw mut version).cast());
         let number = format!("{}.{}.{}", version.major, version.minor, version.update);

@@ -172,10 +172,8 @@ fn environment(out: &mut String, measured: &Measured, surroundings: &Surrounding
         ["seed of the inputs".into(), surroundings.seed.to_string()],
     ];
     rows.extend(surroundings.cleared.iter().map(|c| ["left out of the environment".into(), c.clone()]));
-    let mut seen: Vec<&str> = Vec::new();
     for p in measured.groups.iter().flat_map(|g| &g.peers) {
-        if !seen.contains(&p.path.as_str()) || !rows.iter().any(|r| r[0] == p.name) {
-            seen.push(&p.path);
+        if !rows.iter().any(|r| r[0] == p.name) {
             let threads = if p.threads == 1 { "one thread".into() } else { format!("{} threads", p.threads) };
             rows.push([p.name.clone(), format!("{}, {threads}, {}", p.code_path, p.path)]);
         }
