@@ -40,6 +40,7 @@ mod peers;
 mod pool;
 mod probe;
 mod sys;
+mod traffic;
 
 pub use buffer::{AlignedBuffer, Flush, GuardBuffer, Scalar, fill_poison, first_poison, view, view_mut};
 pub use clock::{PinnedThread, cpu_count, involuntary_switches};
@@ -54,9 +55,10 @@ pub use llvm::{
     Tried, report_llvm,
 };
 pub use measure::{
-    Contender, Interval, MeasureOptions, MeasureReport, MeasureRow, ProbeSummary, interval, is_bimodal, measure,
-    median, quantile,
+    Contender, Interval, MeasureOptions, MeasureReport, MeasureRow, Modes, ProbeSummary, RoundRecord, interval,
+    measure, median, modes, quantile,
 };
-pub use peers::{OpenBlas, OpenBlasReport, OpenBlasSearch, clear_openblas_environment, report_openblas};
+pub use peers::{AbsentPeer, Family, Peer, PeerSearch, Peers, Product, clear_openblas_environment, find_peers};
 pub use pool::{GridBody, MOST_THREADS, Order, Pool, PoolInterface, RunGrid};
 pub use probe::{FmaProbe, ProbeElement};
+pub use traffic::{Traffic, TrafficProbe};

@@ -6,6 +6,8 @@
 //! reported is the median over rounds of the ratio *inside* a round, with its 10–90 % interval; never a ratio of two
 //! separate bests. A contender slower than 100 ms a call takes part in 3 rounds and is marked.
 //!
+//! Rounds go on, up to twice as many as were asked for, until as many count as were asked for; then the budget ends them.
+//!
 //! On a machine so busy that nearly all rounds would be dropped, the better half is kept and the report says so
 //! ([`MeasureReport::noisy`]).
 //!
@@ -15,7 +17,7 @@ mod statistics;
 
 use std::time::{Duration, Instant};
 
-pub use statistics::{Interval, interval, is_bimodal, median, quantile};
+pub use statistics::{Interval, Modes, interval, median, modes, quantile};
 
 use crate::clock::{PinnedThread, involuntary_switches};
 use crate::error::{ToolError, ToolErrorKind};
@@ -55,7 +57,8 @@ pub struct MeasureOptions {
     pub slow_rounds: usize,
     /// A round with a probe below this share of the run's best is dropped.
     pub probe_floor: f64,
-    /// Time for everything. Slices shrink to 5 ms first, then rounds are left out; the report says so.
+    /// Time for everything. Slices shrink to 5 ms first, then rounds are left out; the report says so. Where slow contenders
+    /// need more than half of it, it becomes longer by what they need.
     pub budget: Duration,
     /// Seed of the order inside rounds.
     pub seed: u64,
@@ -82,6 +85,10 @@ impl Default for MeasureOptions {
 
 /// The shortest slice that the protocol allows.
 const SHORTEST_SLICE: Duration = Duration::from_millis(5);
+/// A first call that takes this many times the time of a slow one is taken at its word.
+const FAR_FROM_FAST: f64 = 5.0;
+/// At most this many times the rounds asked for are run.
+const MOST_ROUNDS: usize = 2;
 /// Below this share of kept rounds the drop rule has failed and the best half is kept instead.
 const LEAST_KEPT_SHARE: f64 = 0.25;
 /// Fewer kept rounds than this say nothing about an interval.
@@ -110,8 +117,21 @@ pub struct MeasureReport {
     pub core: Option<usize>,
     /// The FMA peak.
     pub probe: ProbeSummary,
+    /// Every round that was run.
+    pub rounds: Vec<RoundRecord>,
     /// Time for everything.
     pub elapsed: Duration,
+}
+
+/// One round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundRecord {
+    /// The better of its two probes, in GFLOP/s.
+    pub peak: f64,
+    /// Mean seconds per call of each contender that took part.
+    pub times: Vec<Option<f64>>,
+    /// Whether it counts.
+    pub kept: bool,
 }
 
 /// The FMA peak over the run, in GFLOP/s.
@@ -146,8 +166,25 @@ pub struct MeasureRow {
     pub of_peak: Option<Interval>,
     /// Per-round speed relative to the baseline: above 1 is faster. `None` when no counted round has both.
     pub ratio: Option<Interval>,
-    /// The times fall into two modes.
-    pub bimodal: bool,
+    /// The two modes that the times fall into, where they do.
+    pub modes: Option<Modes>,
+    /// The numbers of the rounds that count for it.
+    pub counted: Vec<usize>,
+}
+
+impl MeasureReport {
+    /// A quantity of every round that counts for a contender: median and interval. `None` where no round has it.
+    pub fn over_rounds(&self, contender: usize, of: impl Fn(&RoundRecord) -> Option<f64>) -> Option<Interval> {
+        let counted = &self.rows.get(contender)?.counted;
+        let values: Vec<f64> = counted.iter().filter_map(|round| of(self.rounds.get(*round)?)).collect();
+        interval(&values)
+    }
+
+    /// How many times as fast as another contender it is, inside rounds.
+    pub fn ratio(&self, contender: usize, other: usize) -> Option<Interval> {
+        let time = |round: &RoundRecord, which: usize| round.times.get(which).copied().flatten();
+        self.over_rounds(contender, |round| Some(time(round, other)? / time(round, contender)?))
+    }
 }
 
 /// Runs the protocol. `probe` returns the FMA peak in GFLOP/s, taking about a millisecond.
@@ -164,7 +201,7 @@ pub fn measure(
     let pinned = options.pin.then(PinnedThread::here);
     let _mode = FpGuard::enter();
     let plan = plan(contenders, probe, options, start);
-    let rounds = run_rounds(contenders, probe, &plan, start, options);
+    let rounds = run_rounds(contenders, probe, &plan, options);
     let mut report = evaluate(contenders, &plan, &rounds, options);
     report.core = pinned.as_ref().and_then(PinnedThread::core);
     report.elapsed = start.elapsed();
@@ -173,6 +210,8 @@ pub fn measure(
 
 struct Plan {
     rounds: usize,
+    /// When no further round starts.
+    until: Instant,
     shortened: bool,
     contenders: Vec<Share>,
 }
@@ -219,7 +258,10 @@ fn plan(
     if slow_round > 0.0 {
         slow_rounds = slow_rounds.min((left / slow_round) as usize).max(1);
     }
-    let for_fast = (left - slow_round * slow_rounds as f64).max(0.0);
+    // However slow some are, the others have half of the time.
+    let half = options.budget.as_secs_f64() / 2.0;
+    let for_slow = slow_round * slow_rounds as f64;
+    let for_fast = if slow_round > 0.0 { (left - for_slow).max(half) } else { left };
     let fast_round = |slice: f64| {
         let fast = call_times.iter().zip(&slow).filter(|(_, slow)| !**slow);
         2.0 * probe_time + fast.map(|(time, _)| slice.max(*time)).sum::<f64>()
@@ -236,16 +278,23 @@ fn plan(
         rounds: if *slow { slow_rounds } else { rounds },
     });
     let shortened = rounds < options.rounds || slow_rounds < options.slow_rounds;
-    Plan { rounds, shortened, contenders: shares.collect() }
+    let until = Instant::now() + Duration::from_secs_f64(left.max(for_fast + for_slow));
+    Plan { rounds, until, shortened, contenders: shares.collect() }
 }
 
 /// Runs every contender, and returns seconds per call. A slow contender runs once.
 fn warm_up(contenders: &mut [Contender<'_>], options: &MeasureOptions) -> Vec<f64> {
     let share = options.warm_up.as_secs_f64() / contenders.len() as f64;
     let warm = |contender: &mut Contender<'_>| {
-        let first = time_of(&mut contender.run);
+        let mut first = time_of(&mut contender.run);
         if first > options.slow_call.as_secs_f64() {
-            return first;
+            // A first call may compile code or touch new pages: one that is not slow by far gets another chance.
+            if first < FAR_FROM_FAST * options.slow_call.as_secs_f64() {
+                first = time_of(&mut contender.run);
+            }
+            if first > options.slow_call.as_secs_f64() {
+                return first;
+            }
         }
         // The first call pays for page faults and cold caches: it does not count.
         let mut calls = 0_u64;
@@ -269,16 +318,18 @@ fn run_rounds(
     contenders: &mut [Contender<'_>],
     probe: &mut dyn FnMut() -> f64,
     plan: &Plan,
-    start: Instant,
     options: &MeasureOptions,
 ) -> Vec<Round> {
     let mut random = SplitMix(options.seed);
     let mut order: Vec<usize> = (0..contenders.len()).collect();
     let mut rounds = Vec::with_capacity(plan.rounds);
-    for round in 0..plan.rounds {
+    for round in 0..plan.rounds * MOST_ROUNDS {
+        if round >= plan.rounds && (plan.shortened || enough(&rounds, plan.rounds, options.probe_floor)) {
+            break;
+        }
         // The estimate of the plan may have been wrong by a lot; a slow call cannot be interrupted, but no further
         // round needs to start.
-        if start.elapsed() > options.budget && rounds.len() >= LEAST_KEPT {
+        if Instant::now() > plan.until && rounds.len() >= LEAST_KEPT {
             break;
         }
         random.shuffle(&mut order);
@@ -287,7 +338,7 @@ fn run_rounds(
         let mut times = vec![None; contenders.len()];
         for &index in &order {
             let share = &plan.contenders[index];
-            if share.takes_part(round, plan.rounds) {
+            if share.takes_part(round, plan.rounds) && (round < plan.rounds || !share.slow) {
                 times[index] = Some(time_calls(&mut contenders[index], share.calls));
             }
         }
@@ -296,6 +347,12 @@ fn run_rounds(
         rounds.push(Round { probe: before.min(after), probes: [before, after], switched_out, times });
     }
     rounds
+}
+
+/// Whether as many rounds as were asked for would count.
+fn enough(rounds: &[Round], wanted: usize, floor: f64) -> bool {
+    let least = largest(&rounds.iter().flat_map(|round| round.probes).collect::<Vec<_>>()) * floor;
+    rounds.iter().filter(|round| round.probe >= least && !round.switched_out).count() >= wanted
 }
 
 fn time_calls(contender: &mut Contender<'_>, calls: u64) -> f64 {
@@ -334,6 +391,12 @@ fn evaluate(contenders: &[Contender<'_>], plan: &Plan, rounds: &[Round], options
     };
     let rows = contenders.iter().enumerate().map(row).collect();
     let probes: Vec<f64> = rounds.iter().flat_map(|round| round.probes).collect();
+    let record = |(index, round): (usize, &Round)| RoundRecord {
+        peak: largest(&round.probes),
+        times: round.times.clone(),
+        kept: selection.kept.contains(&index),
+    };
+    let records = rounds.iter().enumerate().map(record).collect();
     MeasureReport {
         rows,
         baseline: contenders[options.baseline].name.clone(),
@@ -345,6 +408,7 @@ fn evaluate(contenders: &[Contender<'_>], plan: &Plan, rounds: &[Round], options
         shortened: plan.shortened || rounds.len() < plan.rounds,
         core: None,
         probe: ProbeSummary { best: largest(&probes), median: median(&probes) },
+        rounds: records,
         elapsed: Duration::ZERO,
     }
 }
@@ -420,7 +484,8 @@ fn evaluate_one(
         gflops: contender.flops.map(|flops| flops / middle * 1e-9),
         of_peak: contender.flops.and_then(|flops| interval(&peaks(flops))),
         ratio: interval(&ratios),
-        bimodal: is_bimodal(&times),
+        modes: modes(&times),
+        counted: own,
     }
 }
 
@@ -438,7 +503,7 @@ mod tests {
 
     fn plan_of(slow: &[bool]) -> Plan {
         let share = |&slow: &bool| Share { calls: 1, slow, rounds: 3 };
-        Plan { rounds: 8, shortened: false, contenders: slow.iter().map(share).collect() }
+        Plan { rounds: 8, until: Instant::now(), shortened: false, contenders: slow.iter().map(share).collect() }
     }
 
     fn two_contenders() -> [Contender<'static>; 2] {
@@ -489,7 +554,11 @@ mod tests {
         let ratio = report.rows[1].ratio.unwrap();
         assert_eq!((ratio.median, ratio.low, ratio.high), (2.0, 2.0, 2.0));
         assert_eq!(report.rows[0].ratio.unwrap().median, 1.0);
-        assert!(report.rows[1].bimodal);
+        let modes = report.rows[1].modes.unwrap();
+        assert_eq!((modes.low, modes.high, modes.share_low), (0.25, 0.5, 0.5));
+        assert_eq!(report.ratio(1, 0), report.rows[1].ratio);
+        assert_eq!(report.over_rounds(1, |r| Some(r.peak)).unwrap().median, 100.0);
+        assert_eq!(report.over_rounds(2, |r| Some(r.peak)), None);
         assert_eq!(report.rows[0].best, 0.5);
         assert_eq!(report.rows[0].median, 0.75);
         assert!((report.rows[0].gflops.unwrap() - 1.0 / 0.75).abs() < 1e-12);

@@ -1,133 +1,120 @@
-//! Named libraries to compare with, loaded at run time: OpenBLAS.
+//! Which libraries compute the same, and how is each of them called? Loaded at run time to be measured beside kernels.
 //!
-//! Looked for in `CACHET_OPENBLAS`, the Python package `scipy-openblas32`, and the system's folders. Some machines set
-//! `OPENBLAS_CORETYPE` and `OPENBLAS_L2_SIZE`, which make the library run kernels for another processor. It reads them
-//! when it is loaded, so a benchmark calls [`clear_openblas_environment`] first thing in `main`, before any thread
-//! exists, and reports [`OpenBlas::core_name`], the kernel the library then runs.
+//! [`find_peers`] looks in the places of a [`PeerSearch`] and takes what it finds by its functions, whatever the file's
+//! name: OpenBLAS in its builds (names with the prefix `scipy_`, with the suffix `64_`, integers of 32 or 64 bits),
+//! BLIS, oneDNN, MKL, and any library with the small interface of `benches/README.md`. Each tells its version and the
+//! code it runs on this processor, and is told how many threads it may have through its own function; a library that
+//! cannot be told is left out.
+//!
+//! Some machines set `OPENBLAS_CORETYPE` and `OPENBLAS_L2_SIZE`, which make OpenBLAS run kernels for another processor.
+//! It reads them when it is loaded, so a benchmark calls [`clear_openblas_environment`] first thing in `main`, before any
+//! thread exists, and reports [`Peer::code_path`], the kernels the library then runs.
 
-use std::ffi::{CStr, OsString, c_char, c_int};
+mod bind;
+mod routines;
+mod search;
+
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::error::{ToolError, ToolErrorKind};
-use crate::llvm::expand;
+use bind::Interface;
+pub use search::PeerSearch;
 
 /// The variables that choose OpenBLAS's kernel and block sizes against its own judgement.
 const FORCING: [&str; 2] = ["OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"];
 
-/// Where OpenBLAS is looked for.
-#[derive(Clone, Debug)]
-pub struct OpenBlasSearch {
-    /// `CACHET_OPENBLAS`: a library file. Decides alone.
-    pub named: Option<OsString>,
-    /// Whether to ask `python3` and to look into the usual package folders.
-    pub ask_python: bool,
-    /// Files of distributions and package managers.
-    pub files: Vec<PathBuf>,
+/// Whose library it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// OpenBLAS.
+    OpenBlas,
+    /// BLIS.
+    Blis,
+    /// oneDNN.
+    OneDnn,
+    /// Intel's MKL.
+    Mkl,
+    /// A library with the interface of `benches/README.md`.
+    Open,
 }
 
-impl OpenBlasSearch {
-    /// The places of this process.
-    pub fn of_process() -> OpenBlasSearch {
-        OpenBlasSearch {
-            named: std::env::var_os("CACHET_OPENBLAS").filter(|value| !value.is_empty()),
-            ask_python: true,
-            files: SYSTEM_FILES.iter().map(PathBuf::from).collect(),
-        }
-    }
+/// `C = A · B`, with `A` of `m × k`, `B` of `k × n`, `C` of `m × n`, all row after row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Rows of `A` and `C`.
+    pub m: usize,
+    /// Columns of `B` and `C`.
+    pub n: usize,
+    /// Columns of `A`, rows of `B`.
+    pub k: usize,
+    /// `A` lies as `k × m`.
+    pub a_transposed: bool,
+    /// `B` lies as `n × k`.
+    pub b_transposed: bool,
+    /// `B` and `C` are vectors (`n = 1`): the library's product of a matrix and a vector, where it has one.
+    pub vector: bool,
 }
 
-const SYSTEM_FILES: [&str; 8] = [
-    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
-    "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0",
-    "/usr/lib/x86_64-linux-gnu/libopenblas.so.0",
-    "/usr/lib/aarch64-linux-gnu/libopenblas.so.0",
-    "/usr/lib64/libopenblas.so.0",
-    "/usr/lib/libopenblas.so",
-    "/opt/homebrew/opt/openblas/lib/libopenblas.dylib",
-    "/usr/local/opt/openblas/lib/libopenblas.dylib",
-];
-
-const PACKAGE_FOLDERS: [&str; 4] = [
-    ".local/lib/python3*/site-packages",
-    ".pyenv/versions/3*/lib/python3*/site-packages",
-    ".venv/lib/python3*/site-packages",
-    "venv/lib/python3*/site-packages",
-];
-
-type SetThreads = unsafe extern "C" fn(c_int);
-type GetText = unsafe extern "C" fn() -> *const c_char;
-type Gemm<T> = unsafe extern "C" fn(
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    T,
-    *const T,
-    c_int,
-    *const T,
-    c_int,
-    T,
-    *mut T,
-    c_int,
-);
-type Gemv<T> = unsafe extern "C" fn(c_int, c_int, c_int, c_int, T, *const T, c_int, *const T, c_int, T, *mut T, c_int);
-
-/// A loaded OpenBLAS, set to one thread.
-pub struct OpenBlas {
+/// A library that was found, or one contender of it.
+pub struct Peer {
+    family: Family,
+    name: String,
+    version: String,
+    code_path: String,
+    build: String,
     path: PathBuf,
     origin: String,
-    forced: Vec<String>,
-    set_threads: SetThreads,
-    config: String,
-    core_name: GetText,
-    sgemm: Gemm<f32>,
-    dgemm: Gemm<f64>,
-    sgemv: Gemv<f32>,
-    dgemv: Gemv<f64>,
+    threads: usize,
+    interface: Interface,
 }
 
-/// What a search for OpenBLAS found, for `doctor`.
-#[derive(Clone, Debug)]
-pub struct OpenBlasReport {
-    /// The library file.
-    pub path: Option<PathBuf>,
-    /// Why it was looked for there.
-    pub origin: Option<String>,
-    /// Its own description of its version and build.
-    pub config: Option<String>,
-    /// The kernel it runs.
-    pub core_name: Option<String>,
-    /// Variables that were set when it was loaded and choose its kernel.
-    pub forced: Vec<String>,
-    /// Why it cannot be used, with the command that fixes it.
-    pub problem: Option<ToolError>,
+/// Peers, and what was not found.
+#[derive(Debug)]
+pub struct Peers {
+    /// In the order of the search.
+    pub found: Vec<Peer>,
+    /// Families of which nothing was found, and listed files that could not be used.
+    pub absent: Vec<AbsentPeer>,
 }
 
-/// Looks for OpenBLAS and says what was found.
-pub fn report_openblas(search: &OpenBlasSearch) -> OpenBlasReport {
-    match OpenBlas::load_from(search) {
-        Ok(library) => OpenBlasReport {
-            path: Some(library.path.clone()),
-            origin: Some(library.origin.clone()),
-            config: Some(library.config.clone()),
-            core_name: Some(library.core_name()),
-            forced: library.forced.clone(),
-            problem: None,
-        },
-        Err(problem) => OpenBlasReport {
-            path: None,
-            origin: None,
-            config: None,
-            core_name: None,
-            forced: Vec::new(),
-            problem: Some(problem),
-        },
+/// What there is no peer of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbsentPeer {
+    /// The family or the file.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// How to get it.
+    pub fix: String,
+}
+
+/// Looks for peers and sets each to a number of threads. To be called by the thread that will measure: some libraries
+/// keep that number for every calling thread.
+pub fn find_peers(search: &PeerSearch, threads: usize) -> Peers {
+    let mut found: Vec<Peer> = Vec::new();
+    let mut absent: Vec<AbsentPeer> = Vec::new();
+    let mut tried: Vec<(Family, String)> = Vec::new();
+    for candidate in search.candidates() {
+        match bind::bind(&candidate, threads) {
+            Ok(peers) => found.extend(peers),
+            Err(reason) => match candidate.family {
+                Some(family) => tried.push((family, format!("{}: {reason}", candidate.path.display()))),
+                None => absent.push(AbsentPeer {
+                    name: candidate.path.display().to_string(),
+                    reason,
+                    fix: "name libraries with a known interface in CACHET_PEERS".to_owned(),
+                }),
+            },
+        }
     }
+    for family in Family::ALL.into_iter().filter(|f| !found.iter().any(|p| p.family == *f)) {
+        let Some(fix) = family.fix() else { continue };
+        let of_family: Vec<&str> = tried.iter().filter(|(f, _)| *f == family).map(|(_, text)| text.as_str()).collect();
+        let reason = if of_family.is_empty() { "not found".to_owned() } else { of_family.join("; ") };
+        absent.push(AbsentPeer { name: family.name().to_owned(), reason, fix: fix.to_owned() });
+    }
+    name_apart(&mut found);
+    Peers { found, absent }
 }
 
 /// Removes the variables that slow OpenBLAS down from this process's environment, and returns those that were set.
@@ -162,27 +149,81 @@ fn name_of(variable: &str) -> &str {
     variable.split_once('=').map_or(variable, |(name, _)| name)
 }
 
-impl OpenBlas {
-    /// Finds and loads the library in the places of this process.
-    pub fn load() -> Result<OpenBlas, ToolError> {
-        OpenBlas::load_from(&OpenBlasSearch::of_process())
+impl Family {
+    /// Families that are looked for by file name.
+    pub(self) const NAMED: [Family; 4] = [Family::OpenBlas, Family::Blis, Family::OneDnn, Family::Mkl];
+    /// All of them.
+    const ALL: [Family; 5] = [Family::OpenBlas, Family::Blis, Family::OneDnn, Family::Mkl, Family::Open];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::OpenBlas => "OpenBLAS",
+            Family::Blis => "BLIS",
+            Family::OneDnn => "oneDNN",
+            Family::Mkl => "MKL",
+            Family::Open => "the Rust crates gemm and matrixmultiply",
+        }
     }
 
-    /// Finds and loads the library in the given places.
-    pub fn load_from(search: &OpenBlasSearch) -> Result<OpenBlas, ToolError> {
-        let mut tried = Vec::new();
-        for (path, origin) in candidates(search) {
-            match bind(&path, &origin) {
-                Ok(library) => return Ok(library),
-                Err(outcome) => tried.push(format!("  {}: {outcome} ({origin})", path.display())),
+    /// What its files are called, below a folder of libraries.
+    fn file_names(self) -> &'static [&'static str] {
+        match self {
+            Family::OpenBlas => {
+                &["openblas-*/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"]
             }
+            Family::Blis => &["blis-*/libblis.so.*", "libblis.so.*", "libblis.so", "libblis.dylib"],
+            Family::OneDnn => &["libdnnl.so.2", "libdnnl.so.3", "libdnnl.so", "libdnnl.dylib"],
+            Family::Mkl => &["libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"],
+            Family::Open => &[],
         }
-        let message = match &search.named {
-            Some(named) => format!("CACHET_OPENBLAS is `{}`, which is no usable OpenBLAS", Path::new(named).display()),
-            None => "OpenBLAS was not found".to_owned(),
-        };
-        let error = ToolError::new(ToolErrorKind::Missing, message).with_fix(install_line());
-        Err(if tried.is_empty() { error } else { error.with_detail(format!("tried:\n{}", tried.join("\n"))) })
+    }
+
+    /// How to get it; `None` where it does not exist for this processor.
+    fn fix(self) -> Option<&'static str> {
+        match self {
+            Family::OpenBlas if cfg!(target_os = "macos") => {
+                Some("run `pip install scipy-openblas32`, or `brew install openblas`")
+            }
+            Family::OpenBlas => Some("run `pip install scipy-openblas32`, or `apt-get install libopenblas0-pthread`"),
+            Family::Blis if cfg!(target_os = "macos") => Some("run `brew install blis`"),
+            Family::Blis => Some("run `apt-get install libblis4-serial`"),
+            Family::OneDnn if cfg!(target_os = "macos") => Some("run `brew install onednn`"),
+            Family::OneDnn => Some("run `apt-get install libdnnl2`"),
+            Family::Mkl if cfg!(target_arch = "x86_64") => Some("run `pip install mkl`"),
+            Family::Mkl => None,
+            Family::Open => Some(
+                "run `cargo build --release --manifest-path benches/peers/Cargo.toml` and put \
+                 `benches/peers/target/release/libcachet_peers.so` into CACHET_PEERS",
+            ),
+        }
+    }
+}
+
+impl Peer {
+    /// Whose it is.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// A name that no other peer of the search has: the library, its version, and its build where two would be equal.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The code it runs on this processor.
+    pub fn code_path(&self) -> &str {
+        &self.code_path
+    }
+
+    /// How it was built.
+    pub fn build(&self) -> &str {
+        &self.build
     }
 
     /// The library file.
@@ -195,255 +236,66 @@ impl OpenBlas {
         &self.origin
     }
 
-    /// Its own description: version, build options.
-    pub fn config(&self) -> &str {
-        &self.config
+    /// How many threads it has; fewer than were asked for where it has no more.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
-    /// Variables, as `NAME=value`, that were set when it was loaded and choose its kernel.
-    pub fn forced(&self) -> &[String] {
-        &self.forced
-    }
-
-    /// The processor whose kernels it runs.
-    pub fn core_name(&self) -> String {
-        // SAFETY: no arguments; the string belongs to the library, which is never unloaded.
-        unsafe { text_of((self.core_name)()) }
-    }
-
-    /// Sets how many threads it uses from now on.
-    pub fn set_threads(&self, threads: usize) {
-        let threads = c_int::try_from(threads.max(1)).unwrap_or(c_int::MAX);
-        // SAFETY: any positive number is allowed.
-        unsafe { (self.set_threads)(threads) };
-    }
-
-    /// `C ← alpha · A · B + beta · C` with row-major `A[m, k]`, `B[k, n]`, `C[m, n]`, 32-bit.
-    #[expect(clippy::too_many_arguments, reason = "the shape of BLAS")]
-    pub fn sgemm(&self, m: usize, n: usize, k: usize, alpha: f32, a: &[f32], b: &[f32], beta: f32, c: &mut [f32]) {
-        gemm(self.sgemm, (m, n, k), (alpha, beta), a, b, c);
-    }
-
-    /// As [`OpenBlas::sgemm`], 64-bit.
-    #[expect(clippy::too_many_arguments, reason = "the shape of BLAS")]
-    pub fn dgemm(&self, m: usize, n: usize, k: usize, alpha: f64, a: &[f64], b: &[f64], beta: f64, c: &mut [f64]) {
-        gemm(self.dgemm, (m, n, k), (alpha, beta), a, b, c);
-    }
-
-    /// `y ← alpha · A · x + beta · y` with row-major `A[m, n]`, 32-bit.
-    #[expect(clippy::too_many_arguments, reason = "the shape of BLAS")]
-    pub fn sgemv(&self, m: usize, n: usize, alpha: f32, a: &[f32], x: &[f32], beta: f32, y: &mut [f32]) {
-        gemv(self.sgemv, (m, n), (alpha, beta), a, x, y);
-    }
-
-    /// As [`OpenBlas::sgemv`], 64-bit.
-    #[expect(clippy::too_many_arguments, reason = "the shape of BLAS")]
-    pub fn dgemv(&self, m: usize, n: usize, alpha: f64, a: &[f64], x: &[f64], beta: f64, y: &mut [f64]) {
-        gemv(self.dgemv, (m, n), (alpha, beta), a, x, y);
-    }
-}
-
-impl std::fmt::Debug for OpenBlas {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenBlas").field("path", &self.path).field("config", &self.config).finish_non_exhaustive()
-    }
-}
-
-/// `CblasRowMajor`, `CblasNoTrans`.
-const ROW_MAJOR: c_int = 101;
-const AS_IT_IS: c_int = 111;
-
-fn gemm<T: Copy>(
-    function: Gemm<T>,
-    (m, n, k): (usize, usize, usize),
-    (alpha, beta): (T, T),
-    a: &[T],
-    b: &[T],
-    c: &mut [T],
-) {
-    check_extent("A", a.len(), m, k);
-    check_extent("B", b.len(), k, n);
-    check_extent("C", c.len(), m, n);
-    let (lda, ldb, ldc) = (int(k.max(1)), int(n.max(1)), int(n.max(1)));
-    // SAFETY: the library has this function with this type; the slices cover the matrices by the checks above, and
-    // the borrows keep the written one apart from the read ones.
-    unsafe {
-        function(
-            ROW_MAJOR,
-            AS_IT_IS,
-            AS_IT_IS,
-            int(m),
-            int(n),
-            int(k),
-            alpha,
-            a.as_ptr(),
-            lda,
-            b.as_ptr(),
-            ldb,
-            beta,
-            c.as_mut_ptr(),
-            ldc,
-        );
-    }
-}
-
-fn gemv<T: Copy>(function: Gemv<T>, (m, n): (usize, usize), (alpha, beta): (T, T), a: &[T], x: &[T], y: &mut [T]) {
-    check_extent("A", a.len(), m, n);
-    check_extent("x", x.len(), 1, n);
-    check_extent("y", y.len(), 1, m);
-    let lda = int(n.max(1));
-    // SAFETY: as in `gemm`.
-    unsafe {
-        function(ROW_MAJOR, AS_IT_IS, int(m), int(n), alpha, a.as_ptr(), lda, x.as_ptr(), 1, beta, y.as_mut_ptr(), 1);
-    }
-}
-
-fn check_extent(name: &str, len: usize, rows: usize, columns: usize) {
-    let needed = rows.checked_mul(columns);
-    assert!(needed.is_some_and(|needed| needed <= len), "{name} holds {len} elements, not {rows} x {columns}");
-}
-
-fn int(size: usize) -> c_int {
-    c_int::try_from(size).expect("OpenBLAS with 32-bit integers takes sizes below 2^31")
-}
-
-fn candidates(search: &OpenBlasSearch) -> Vec<(PathBuf, String)> {
-    if let Some(named) = &search.named {
-        return vec![(PathBuf::from(named), "CACHET_OPENBLAS".to_owned())];
-    }
-    let mut found = Vec::new();
-    if search.ask_python {
-        let folders = python_folder().into_iter().chain(package_folders());
-        for folder in folders {
-            for file in expand(&folder.join("libscipy_openblas*")) {
-                found.push((file, "the Python package scipy-openblas32".to_owned()));
-            }
+    /// Why it does not compute a product of these elements, where it does not.
+    pub fn lacks(&self, double: bool, product: &Product) -> Option<String> {
+        let there = if double { self.interface.has_double() } else { self.interface.has_single() };
+        if !there {
+            return Some(format!("it has no product of {}-bit floats", if double { 64 } else { 32 }));
         }
+        let largest = product.m.max(product.n).max(product.k);
+        let fits = largest <= self.interface.largest();
+        (!fits).then(|| format!("its integers do not hold the size {largest}"))
     }
-    let files = search.files.iter().filter(|file| file.exists());
-    found.extend(files.map(|file| (file.clone(), "a system folder".to_owned())));
-    found
-}
 
-fn python_folder() -> Option<PathBuf> {
-    let question = "import scipy_openblas32; print(scipy_openblas32.get_lib_dir())";
-    let output = Command::new("python3").args(["-c", question]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
-    Some(PathBuf::from(text.trim()))
-}
-
-fn package_folders() -> Vec<PathBuf> {
-    let mut roots: Vec<PathBuf> = Vec::new();
-    if let Some(home) = std::env::var_os("HOME") {
-        roots.extend(PACKAGE_FOLDERS.iter().map(|folder| Path::new(&home).join(folder)));
-    }
-    if let Some(environment) = std::env::var_os("VIRTUAL_ENV") {
-        roots.push(Path::new(&environment).join("lib/python3*/site-packages"));
-    }
-    roots.push(PathBuf::from("/usr/local/lib/python3*/dist-packages"));
-    roots.push(PathBuf::from("/usr/local/lib/python3*/site-packages"));
-    roots.iter().flat_map(|root| expand(&root.join("scipy_openblas32/lib"))).collect()
-}
-
-fn bind(path: &Path, origin: &str) -> Result<OpenBlas, String> {
-    let forced = forcing_variables();
-    // SAFETY: loading runs the library's constructors; it is an OpenBLAS by its name, or one the user named.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-        .map_err(|error| format!("cannot be loaded: {error}"))?;
-    // SAFETY: where an OpenBLAS with 32-bit integers has these names, they have these types.
-    let library = unsafe {
-        let found = Symbols { library: &library };
-        OpenBlas {
-            path: path.to_path_buf(),
-            origin: origin.to_owned(),
-            forced,
-            set_threads: found.get("openblas_set_num_threads")?,
-            config: text_of((found.get::<GetText>("openblas_get_config")?)()),
-            core_name: found.get("openblas_get_corename")?,
-            sgemm: found.get("cblas_sgemm")?,
-            dgemm: found.get("cblas_dgemm")?,
-            sgemv: found.get("cblas_sgemv")?,
-            dgemv: found.get("cblas_dgemv")?,
-        }
-        .keep(library)
-    };
-    if library.config.contains("USE64BITINT") {
-        return Err("is built with 64-bit integers; the interface with 32-bit integers is needed".to_owned());
-    }
-    library.set_threads(1);
-    Ok(library)
-}
-
-impl OpenBlas {
-    /// OpenBLAS starts threads of its own, so it cannot be unloaded: the handle is given up.
-    fn keep(self, library: Library) -> OpenBlas {
-        std::mem::forget(library);
-        self
-    }
-}
-
-struct Symbols<'a> {
-    library: &'a Library,
-}
-
-impl Symbols<'_> {
-    /// A function, with the prefix of the Python package or without.
+    /// `C = A · B`, 32-bit.
     ///
-    /// # Safety
-    /// The function of this name has type `F`, a function pointer.
-    unsafe fn get<F: Copy>(&self, name: &str) -> Result<F, String> {
-        for prefix in ["scipy_", ""] {
-            // SAFETY: by the contract of this function.
-            if let Ok(function) = unsafe { self.library.get::<F>(format!("{prefix}{name}").as_bytes()) } {
-                return Ok(*function);
+    /// # Panics
+    /// Where the slices are shorter than the product says, or [`Peer::lacks`] gives a reason.
+    pub fn product_f32(&self, product: &Product, a: &[f32], b: &[f32], c: &mut [f32]) {
+        self.interface.single(product, a, b, c);
+    }
+
+    /// `C = A · B`, 64-bit.
+    ///
+    /// # Panics
+    /// As [`Peer::product_f32`].
+    pub fn product_f64(&self, product: &Product, a: &[f64], b: &[f64], c: &mut [f64]) {
+        self.interface.double(product, a, b, c);
+    }
+}
+
+impl std::fmt::Debug for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Peer").field("name", &self.name).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Product {
+    fn check(&self, a: usize, b: usize, c: usize) {
+        for (name, len, rows, columns) in [("A", a, self.m, self.k), ("B", b, self.k, self.n), ("C", c, self.m, self.n)]
+        {
+            let needed = rows.checked_mul(columns);
+            assert!(needed.is_some_and(|needed| needed <= len), "{name} holds {len} elements, not {rows} x {columns}");
+        }
+        assert!(!self.vector || self.n == 1, "a vector has one column");
+    }
+}
+
+/// Adds to names that occur twice how the library was built, then where it lies.
+fn name_apart(peers: &mut [Peer]) {
+    let more: [fn(&Peer) -> String; 2] = [|p| p.build.clone(), |p| p.path.display().to_string()];
+    for of in more {
+        let names: Vec<String> = peers.iter().map(|p| p.name.clone()).collect();
+        for peer in peers.iter_mut().filter(|p| names.iter().filter(|n| **n == p.name).count() > 1) {
+            let more = of(peer);
+            if !more.is_empty() {
+                peer.name = format!("{} {more}", peer.name);
             }
         }
-        Err(format!("lacks the function `{name}`"))
-    }
-}
-
-/// # Safety
-/// `text` is null or a C string.
-unsafe fn text_of(text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: by the contract of this function.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-fn install_line() -> &'static str {
-    if cfg!(target_os = "macos") {
-        "run `pip install scipy-openblas32`, or `brew install openblas`"
-    } else {
-        "run `pip install scipy-openblas32`, or `apt-get install libopenblas0-pthread`"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finding_nothing_names_the_install_lines() {
-        let search = OpenBlasSearch { named: None, ask_python: false, files: Vec::new() };
-        let error = OpenBlas::load_from(&search).unwrap_err();
-        assert_eq!(error.kind, ToolErrorKind::Missing);
-        assert!(error.fix.unwrap().contains("pip install scipy-openblas32"));
-        assert!(report_openblas(&search).problem.is_some());
-    }
-
-    #[test]
-    fn a_wrong_variable_decides_alone() {
-        let search = OpenBlasSearch { named: Some("/nonsense/libopenblas.so".into()), ..OpenBlasSearch::of_process() };
-        let error = OpenBlas::load_from(&search).unwrap_err();
-        assert!(error.message.contains("/nonsense/libopenblas.so"), "{error}");
-        assert!(error.detail.unwrap().contains("cannot be loaded"));
-    }
-
-    #[test]
-    #[should_panic(expected = "A holds 3 elements, not 2 x 2")]
-    fn short_matrices_are_refused() {
-        check_extent("A", 3, 2, 2);
     }
 }

@@ -6,7 +6,7 @@ mod common;
 
 use std::process::Command;
 
-use cachet_runtime::clear_openblas_environment;
+use cachet_runtime::{Family, clear_openblas_environment};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -40,10 +40,9 @@ fn child() {
     assert_eq!(cleared, ["OPENBLAS_CORETYPE=Prescott", "OPENBLAS_L2_SIZE=512"]);
     assert!(std::env::var_os("OPENBLAS_CORETYPE").is_none() && std::env::var_os("OPENBLAS_L2_SIZE").is_none());
     assert!(clear_openblas_environment().expect("nothing left to do").is_empty());
-    if let Some(blas) = common::openblas() {
-        println!("OpenBLAS runs its kernels for {}", blas.core_name());
-        assert!(blas.forced().is_empty());
-        assert_ne!(blas.core_name().to_lowercase(), "prescott", "it chose for itself");
+    for blas in common::peers("openblas", Family::OpenBlas) {
+        println!("{} runs its kernels for {}", blas.name(), blas.code_path());
+        assert_ne!(blas.code_path().to_lowercase(), "prescott", "it chose for itself");
     }
 }
 

@@ -1,55 +1,126 @@
-//! OpenBLAS computes what its documentation says.
+//! The libraries to compare with compute the product that was asked for, by every interface, and say who they are.
 
 mod common;
 
-use cachet_runtime::{OpenBlasSearch, report_openblas};
-use common::openblas;
+use cachet_runtime::{Family, Peer, PeerSearch, Product, find_peers};
+use common::{Folder, peers};
 
 /// Small whole numbers: every order of summation gives the same bits.
 fn whole(count: usize, seed: usize) -> Vec<i32> {
     (0..count).map(|i| ((i * 7 + seed * 13) % 11) as i32 - 5).collect()
 }
 
-#[test]
-fn products_are_right_row_major() {
-    let Some(blas) = openblas() else { return };
-    println!("{} from {}: {}", blas.core_name(), blas.path().display(), blas.config());
-    let (m, n, k) = (5, 7, 3);
-    let (a, b, c) = (whole(m * k, 1), whole(k * n, 2), whole(m * n, 3));
-    let expected = |i: usize, j: usize| {
-        let sum: i32 = (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum();
-        2 * sum - c[i * n + j]
-    };
-    let f32s = |values: &[i32]| values.iter().map(|v| *v as f32).collect::<Vec<f32>>();
-    let f64s = |values: &[i32]| values.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
-    let (mut single, mut double) = (f32s(&c), f64s(&c));
-    blas.sgemm(m, n, k, 2.0, &f32s(&a), &f32s(&b), -1.0, &mut single);
-    blas.dgemm(m, n, k, 2.0, &f64s(&a), &f64s(&b), -1.0, &mut double);
-    for i in 0..m {
-        for j in 0..n {
-            assert_eq!(single[i * n + j], expected(i, j) as f32);
-            assert_eq!(double[i * n + j], f64::from(expected(i, j)));
+fn products() -> Vec<Product> {
+    let product = |a_transposed, b_transposed, n, vector| Product { m: 5, n, k: 3, a_transposed, b_transposed, vector };
+    let mut all: Vec<Product> =
+        [(false, false), (false, true), (true, false), (true, true)].map(|(a, b)| product(a, b, 7, false)).to_vec();
+    all.extend([false, true].map(|a| product(a, false, 1, true)));
+    all.push(Product { m: 0, ..all[0] });
+    all
+}
+
+fn expected(p: &Product, a: &[i32], b: &[i32]) -> Vec<i32> {
+    let of_a = |i: usize, k: usize| if p.a_transposed { a[k * p.m + i] } else { a[i * p.k + k] };
+    let of_b = |k: usize, j: usize| if p.b_transposed { b[j * p.k + k] } else { b[k * p.n + j] };
+    let element = |i: usize, j: usize| (0..p.k).map(|k| of_a(i, k) * of_b(k, j)).sum::<i32>();
+    (0..p.m).flat_map(|i| (0..p.n).map(move |j| (i, j))).map(|(i, j)| element(i, j)).collect()
+}
+
+fn computes(peer: &Peer) {
+    println!("{} ({}, {}) {} {}", peer.name(), peer.code_path(), peer.build(), peer.origin(), peer.path().display());
+    assert!(!peer.version().is_empty() && !peer.code_path().is_empty());
+    assert_eq!(peer.threads(), 1, "{}", peer.name());
+    for p in products() {
+        let (a, b) = (whole(p.m * p.k, 1), whole(p.k * p.n, 2));
+        let want = expected(&p, &a, &b);
+        let singles = |values: &[i32]| values.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+        let doubles = |values: &[i32]| values.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
+        assert_eq!(peer.lacks(false, &p), None, "{}", peer.name());
+        // Poison: a product does not read what it writes.
+        let mut single = vec![f32::NAN; p.m * p.n];
+        peer.product_f32(&p, &singles(&a), &singles(&b), &mut single);
+        assert_eq!(single, singles(&want), "{} {p:?}", peer.name());
+        if peer.lacks(true, &p).is_none() {
+            let mut double = vec![f64::NAN; p.m * p.n];
+            peer.product_f64(&p, &doubles(&a), &doubles(&b), &mut double);
+            assert_eq!(double, doubles(&want), "{} {p:?}", peer.name());
         }
     }
-    let x = whole(k, 4);
-    let product = |i: usize| (0..k).map(|l| a[i * k + l] * x[l]).sum::<i32>();
-    let (mut single, mut double) = (vec![f32::NAN; m], vec![f64::NAN; m]);
-    blas.sgemv(m, k, 1.0, &f32s(&a), &f32s(&x), 0.0, &mut single);
-    blas.dgemv(m, k, 1.0, &f64s(&a), &f64s(&x), 0.0, &mut double);
-    for i in 0..m {
-        assert_eq!(single[i], product(i) as f32);
-        assert_eq!(double[i], f64::from(product(i)));
-    }
-    blas.sgemm(0, 0, 0, 1.0, &[], &[], 0.0, &mut []);
 }
 
 #[test]
-fn the_report_names_kernel_and_version() {
-    if openblas().is_none() {
-        return;
+fn openblas_computes() {
+    for peer in peers("openblas", Family::OpenBlas) {
+        assert!(peer.lacks(true, &products()[0]).is_none());
+        computes(&peer);
     }
-    let report = report_openblas(&OpenBlasSearch::of_process());
-    assert!(report.problem.is_none());
-    assert!(report.config.is_some_and(|text| text.contains("OpenBLAS")));
-    assert!(report.core_name.is_some_and(|name| !name.is_empty()));
+}
+
+#[test]
+fn blis_computes() {
+    peers("blis", Family::Blis).iter().for_each(computes);
+}
+
+#[test]
+fn onednn_computes_single_floats() {
+    for peer in peers("onednn", Family::OneDnn) {
+        let reason = peer.lacks(true, &products()[0]).expect("it has no 64-bit product");
+        assert!(reason.contains("64-bit floats"), "{reason}");
+        computes(&peer);
+    }
+}
+
+#[test]
+fn mkl_computes() {
+    peers("mkl", Family::Mkl).iter().for_each(computes);
+}
+
+#[test]
+fn libraries_that_are_listed_compute() {
+    peers("peers", Family::Open).iter().for_each(computes);
+}
+
+#[test]
+fn libraries_have_as_many_threads_as_were_asked_for_or_one() {
+    // MKL chooses once for a process, and the other tests may have been first.
+    let all = find_peers(&PeerSearch::of_process(), 2).found;
+    for peer in all.iter().filter(|p| p.family() != Family::Mkl) {
+        let serial = peer.build() == "serial" || peer.name().starts_with("matrixmultiply");
+        assert_eq!(peer.threads(), if serial { 1 } else { 2 }, "{} ({})", peer.name(), peer.build());
+    }
+}
+
+#[test]
+fn names_tell_peers_apart() {
+    let all = find_peers(&PeerSearch::of_process(), 1).found;
+    let mut names: Vec<&str> = all.iter().map(Peer::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len());
+}
+
+#[test]
+fn nothing_is_found_nowhere_and_every_family_says_how_to_get_it() {
+    let none = find_peers(&PeerSearch::nowhere(), 1);
+    assert!(none.found.is_empty());
+    let named = |name: &str| none.absent.iter().find(|a| a.name == name).expect(name);
+    assert!(named("OpenBLAS").fix.contains("scipy-openblas32"));
+    assert!(named("BLIS").fix.contains("blis"));
+    assert!(named("oneDNN").fix.contains("dnn"));
+    assert!(none.absent.iter().all(|a| a.reason == "not found"));
+}
+
+#[test]
+fn a_listed_file_that_is_no_peer_says_why() {
+    let folder = Folder::new("peers");
+    let file = folder.0.join("libnothing.so");
+    std::fs::write(&file, "not a library").expect("writes");
+    let missing = folder.0.join("absent.so");
+    let listed = vec![folder.0.clone(), missing.clone()];
+    let peers = find_peers(&PeerSearch { listed, ..PeerSearch::nowhere() }, 1);
+    assert!(peers.found.is_empty());
+    for path in [file, missing] {
+        let absent = peers.absent.iter().find(|a| a.name == path.display().to_string()).expect("is reported");
+        assert!(absent.reason.contains("cannot be loaded"), "{}", absent.reason);
+    }
 }

@@ -1,47 +1,62 @@
 //! Bits first, then speed: what `bench` measures, as data.
 //!
-//! A contraction and its schedules are one group. At the asked size every kernel runs once on fresh random inputs over
+//! A contraction and its schedules at one size are one group. Every kernel runs once on fresh random inputs over
 //! poisoned outputs; its outputs are compared bit for bit with those of the contraction's own nest compiled natively,
 //! and at a sample of elements with the evaluator of the equations, which shares nothing with the nest. A kernel whose
-//! bits differ is reported and not timed. The others are timed in rounds beside the machine's limit and, where the
-//! contraction is one that a library has, beside that library.
+//! bits differ is reported and not timed. The others are timed in rounds beside the machine's limits ([`Roof`]) and,
+//! where the contraction is one that libraries have, beside every library that was found. When the rounds are over, the
+//! outputs are compared once more.
 
 mod inputs;
+mod instances;
 mod peer;
+mod roof;
 mod sample;
+mod sizes;
+mod sweep;
+mod timing;
+mod work;
 
 use crate::native::{self, Problem};
 use crate::pipeline::Outcome;
-use cachet_core::equations::{Contraction, Expr};
 use cachet_core::instance::instance_name;
-use cachet_core::ir::{Binding, Domain, Elem, FunId, ImplId, Var};
-use cachet_core::sized::value;
-use cachet_runtime::{
-    BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, OpenBlas, Pool, ProbeElement,
-    measure,
-};
+use cachet_core::ir::{Binding, Elem, Fun, FunId};
+use cachet_runtime::{AbsentPeer, Interval, Kernel, Llvm, MeasureReport, PeerSearch, Peers, Pool, find_peers};
 use inputs::{Inputs, Memory};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use instances::Instance;
+pub use roof::{Limit, Roof};
+pub use sizes::Sizes;
+use std::time::{Duration, Instant};
+pub use sweep::{Column, Sweep, sweeps};
 
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Contractions or schedules by name; empty for all.
     pub names: Vec<String>,
-    /// Every size parameter.
-    pub size: i64,
+    /// Every size parameter, for one measurement after the other.
+    pub sizes: Vec<Sizes>,
     /// The implementation for type parameters that a schedule leaves unbound, as `PlusTimes f32`.
     pub implementation: String,
     /// Time for each group.
     pub budget: Duration,
     /// Seed of the inputs.
     pub seed: u64,
-    /// How many threads grids run on, and the library.
+    /// Where libraries to compare with are looked for; `None` to compare with none.
+    pub peers: Option<PeerSearch>,
+    /// How many threads grids run on, and the libraries.
     pub threads: usize,
 }
 
-/// A contraction and its schedules.
+/// What was measured, and what there was no library of.
+pub struct Measured {
+    /// In the order of the file, each at its sizes in the order asked for.
+    pub groups: Vec<Group>,
+    /// Libraries that were not found; empty where no group has a counterpart.
+    pub absent: Vec<AbsentPeer>,
+}
+
+/// A contraction and its schedules at one size.
 pub struct Group {
     /// The contraction's instance name.
     pub name: String,
@@ -49,18 +64,24 @@ pub struct Group {
     pub sizes: Vec<(String, i64)>,
     /// Element type of the output.
     pub element: Elem,
-    /// Operations of one call; a multiply-add counts two.
-    pub flops: f64,
-    /// Bytes of all arrays of one call.
-    pub bytes: f64,
     /// One row per kernel, the nest first.
     pub rows: Vec<Row>,
-    /// The library, where there is one for this contraction, or why not.
-    pub library: Library,
-    /// What was measured; the library's row comes last where there is one.
+    /// The libraries; empty where none computes this.
+    pub peers: Vec<PeerRow>,
+    /// Whether libraries compute this.
+    pub counterpart: bool,
+    /// The fastest library: its position in the report, and in `peers`.
+    pub fastest: Option<(usize, usize)>,
+    /// The limits.
+    pub roof: Roof,
+    /// What was measured; besides the kernels and the libraries it has the passes over memory.
     pub report: MeasureReport,
     /// How many elements were compared with the equations.
     pub sampled: usize,
+    /// How many output elements there are.
+    pub cells: usize,
+    /// How many threads there were.
+    pub threads: usize,
 }
 
 /// One kernel.
@@ -69,272 +90,211 @@ pub struct Row {
     pub name: String,
     /// Whether it is the contraction's own nest.
     pub nest: bool,
+    /// A requirement that does not hold at these sizes: then it was not run.
+    pub unmet: Option<String>,
     /// How many output elements differ from the nest's.
     pub differing: usize,
-    /// Its position in the report; `None` where its bits differ.
-    pub measured: Option<usize>,
+    /// Whether they differed only in a later call.
+    pub later: bool,
+    /// How long its one call took, in seconds, where that was too long to time it in rounds.
+    pub too_slow: Option<f64>,
+    /// Where it was timed.
+    pub timed: Option<Timed>,
 }
 
-/// The library to stand beside.
-pub enum Library {
-    /// Found and measured.
-    Found {
-        /// Its name, version and the code path it takes.
-        name: String,
-        /// Its position in the report.
-        measured: usize,
-    },
-    /// Not on this machine.
-    Missing {
-        /// The line that installs it.
-        fix: String,
-    },
-    /// No library that we know computes this.
-    NoCounterpart,
+/// One library.
+pub struct PeerRow {
+    /// Its name and version.
+    pub name: String,
+    /// The code it runs on this processor.
+    pub code_path: String,
+    /// The library file.
+    pub path: String,
+    /// How many threads it had.
+    pub threads: usize,
+    /// How many output elements have other bits than the nest's.
+    pub differing: usize,
+    /// Why it was not timed, where it was not.
+    pub skipped: Option<String>,
+    /// Where it was timed.
+    pub timed: Option<Timed>,
 }
 
-/// Measures every group of the file.
-pub fn run(outcome: &Outcome, llvm: &Llvm, options: &Options) -> Result<Vec<Group>, Problem> {
-    let mut out = Vec::new();
-    for (contraction, nest) in &outcome.module.contractions {
-        if !outcome.module.items.contains(nest) || !outcome.checked.accepts(*nest) {
-            continue;
+/// What a report says of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// Its position in the report.
+    pub at: usize,
+    /// What share of the roof it reaches, inside rounds.
+    pub of_roof: Option<Interval>,
+    /// How many times as fast as the fastest library it is, inside rounds.
+    pub of_fastest: Option<Interval>,
+}
+
+/// A kernel whose one call takes a larger share of the time for its group is not called again.
+const MOST_OF_BUDGET: f64 = 0.25;
+
+/// Measures everything that was asked for.
+pub fn run(outcome: &Outcome, llvm: &Llvm, options: &Options) -> Result<Measured, Problem> {
+    let instances = instances::find(outcome, options)?;
+    let program = outcome.checked.program();
+    let funs: Vec<&Fun> = instances.iter().map(|i| &program.funs[i.nest.index()]).collect();
+    sizes::known(&options.sizes, &funs)?;
+    let peers = match &options.peers {
+        Some(search) => find_peers(search, options.threads),
+        None => Peers { found: vec![], absent: vec![] },
+    };
+    let mut groups = Vec::new();
+    for instance in &instances {
+        let compiled = Compiled::new(outcome, llvm, instance)?;
+        for (number, sizes) in options.sizes.iter().enumerate() {
+            let seed = options.seed.wrapping_add(number as u64);
+            groups.push(compiled.measure(llvm, &sizes.of(compiled.fun()), seed, &peers, options)?);
         }
+    }
+    let absent = if groups.iter().any(|g| g.counterpart) { peers.absent } else { vec![] };
+    Ok(Measured { groups, absent })
+}
+
+/// The kernels of an instance, which serve every size.
+struct Compiled<'a> {
+    outcome: &'a Outcome,
+    instance: &'a Instance<'a>,
+    /// The nest, then the schedules.
+    ids: Vec<FunId>,
+    kernels: Vec<Kernel>,
+}
+
+impl<'a> Compiled<'a> {
+    fn new(outcome: &'a Outcome, llvm: &Llvm, instance: &'a Instance<'a>) -> Result<Compiled<'a>, Problem> {
         let program = outcome.checked.program();
-        let named = |id: &FunId| {
-            options.names.is_empty()
-                || options.names.contains(&program.funs[id.index()].name)
-                || options.names.contains(&contraction.name)
+        let mut ids = vec![instance.nest];
+        ids.extend(&instance.schedules);
+        let bound = |id: &FunId| {
+            if program.funs[id.index()].type_params.is_empty() { vec![] } else { instance.types.clone() }
         };
-        let schedules: Vec<FunId> = outcome
-            .module
-            .scripts
-            .iter()
-            .filter(|s| origin(outcome, s.of) == *nest && outcome.checked.accepts(s.fun))
-            .map(|s| s.fun)
-            .filter(named)
-            .collect();
-        if schedules.is_empty() && !named(nest) {
-            continue;
-        }
-        for (types, schedules) in by_instance(outcome, *nest, &schedules, options)? {
-            out.push(group(outcome, llvm, contraction, *nest, &types, &schedules, options)?);
-        }
+        let wanted: Vec<(FunId, Vec<Binding>)> = ids.iter().map(|id| (*id, bound(id))).collect();
+        let kernels = native::compile(outcome, &wanted, llvm)?.kernels()?;
+        Ok(Compiled { outcome, instance, ids, kernels })
     }
-    Ok(out)
-}
 
-/// The contraction that a chain of schedules starts from.
-fn origin(outcome: &Outcome, mut of: FunId) -> FunId {
-    while let Some(s) = outcome.module.scripts.iter().find(|s| s.fun == of) {
-        of = s.of;
+    /// The nest.
+    fn fun(&self) -> &Fun {
+        &self.outcome.checked.program().funs[self.instance.nest.index()]
     }
-    of
-}
 
-/// What type parameters are bound to, and the schedules that share it.
-type Instance = (Vec<Binding>, Vec<FunId>);
-
-/// Schedules grouped by what their contraction's type parameters are bound to.
-fn by_instance(
-    outcome: &Outcome,
-    nest: FunId,
-    schedules: &[FunId],
-    options: &Options,
-) -> Result<Vec<Instance>, Problem> {
-    let program = outcome.checked.program();
-    let params = program.funs[nest.index()].type_params.len();
-    let mut groups: BTreeMap<Vec<String>, (Vec<Binding>, Vec<FunId>)> = BTreeMap::new();
-    let default = || -> Result<Vec<Binding>, Problem> {
-        let found = program.impls.iter().position(|i| i.name == options.implementation);
-        match (params, found) {
-            (0, _) => Ok(vec![]),
-            (n, Some(i)) => Ok(vec![Binding::Impl(ImplId(i as u32)); n]),
-            (_, None) => {
-                let wanted = program.funs[nest.index()].type_params.iter().map(|p| p.interface).collect::<Vec<_>>();
-                let fitting = program.impls.iter().filter(|i| wanted.contains(&i.interface));
-                let known: Vec<&str> = fitting.map(|i| i.name.as_str()).collect();
-                Err(Problem::User(format!(
-                    "there is no implementation `{}`; the file knows {}",
-                    options.implementation,
-                    known.join(", ")
-                )))
+    fn measure(
+        &self,
+        llvm: &Llvm,
+        sizes: &[i64],
+        seed: u64,
+        peers: &Peers,
+        options: &Options,
+    ) -> Result<Group, Problem> {
+        let program = self.outcome.checked.program();
+        let (fun, instance) = (self.fun(), self.instance);
+        let names = fun.sizes.iter().map(|s| fun.vars[s.index()].name.clone());
+        let named: Vec<(String, i64)> = names.zip(sizes.iter().copied()).collect();
+        let mut rows: Vec<Row> = self.ids.iter().map(|id| self.row(*id, sizes)).collect();
+        if let Some(unmet) = &rows[0].unmet {
+            let at = named.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", ");
+            return Err(Problem::User(format!("`{}` requires {unmet}, which does not hold at {at}", fun.name)));
+        }
+        let inputs = Inputs::new(program, fun, &instance.types, sizes, seed)?;
+        let mut memories = Vec::new();
+        let pool = Pool::new(options.threads).map_err(Problem::Tool)?;
+        let most = options.budget.as_secs_f64() * MOST_OF_BUDGET;
+        for ((id, kernel), row) in self.ids.iter().zip(&self.kernels).zip(&mut rows) {
+            let scratch = Inputs::scratch(program, &program.funs[id.index()], &instance.types, sizes)?;
+            let mut memory = Memory { outputs: inputs.poisoned()?, scratch };
+            if row.unmet.is_none() {
+                let start = Instant::now();
+                let mut args = inputs.args(&mut memory);
+                kernel.prepare(sizes, &mut args).map_err(Problem::Tool)?.on(pool.interface()).run();
+                let seconds = start.elapsed().as_secs_f64();
+                row.too_slow = Some(seconds).filter(|s| *s > most);
             }
+            memories.push(memory);
         }
-    };
-    let key = |types: &[Binding]| types.iter().map(|t| format!("{t:?}")).collect::<Vec<_>>();
-    if schedules.is_empty() {
-        let types = default()?;
-        groups.insert(key(&types), (types, vec![]));
-    }
-    for id in schedules {
-        let bound = outcome.module.scripts.iter().find(|s| s.fun == *id).map(|s| s.types.clone()).unwrap_or_default();
-        let types = if bound.is_empty() { default()? } else { bound };
-        groups.entry(key(&types)).or_insert_with(|| (types, vec![])).1.push(*id);
-    }
-    Ok(groups.into_values().collect())
-}
-
-fn group(
-    outcome: &Outcome,
-    llvm: &Llvm,
-    contraction: &Contraction,
-    nest: FunId,
-    types: &[Binding],
-    schedules: &[FunId],
-    options: &Options,
-) -> Result<Group, Problem> {
-    let program = outcome.checked.program();
-    let fun = &program.funs[nest.index()];
-    let sizes: Vec<i64> = vec![options.size; fun.sizes.len()];
-    let mut ids = vec![nest];
-    ids.extend(schedules);
-    let bound = |id: &FunId| if program.funs[id.index()].type_params.is_empty() { vec![] } else { types.to_vec() };
-    let wanted: Vec<(FunId, Vec<Binding>)> = ids.iter().map(|id| (*id, bound(id))).collect();
-    let kernels = native::compile(outcome, &wanted, llvm)?.kernels()?;
-    let inputs = Inputs::new(program, fun, types, &sizes, options.seed)?;
-    let pool = Pool::new(options.threads).map_err(Problem::Tool)?;
-
-    let mut outputs = Vec::new();
-    for (kernel, id) in kernels.iter().zip(&ids) {
-        let scratch = Inputs::scratch(program, &program.funs[id.index()], types, &sizes)?;
-        let mut memory = Memory { outputs: inputs.poisoned()?, scratch };
-        kernel.call_on(pool.interface(), &sizes, &mut inputs.args(&mut memory)).map_err(Problem::Tool)?;
-        outputs.push(memory);
-    }
-    let sampled = sample::check(program, contraction, types, &sizes, &inputs, &outputs[0].outputs)?;
-    let differing: Vec<usize> = outputs.iter().map(|o| inputs.differing(&outputs[0].outputs, &o.outputs)).collect();
-    let flops = flops(contraction, &sizes);
-    // A library adds and multiplies floats; at another semiring the same equation is another computation.
-    let plus_times =
-        |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
-    let float_sums = inputs.floats_out() && inputs.row_major() && types.iter().all(plus_times);
-    let (library, report, measured) = time(
-        contraction,
-        (&kernels, &differing),
-        &inputs,
-        &mut outputs,
-        &sizes,
-        flops,
-        float_sums,
-        llvm,
-        options,
-        &pool,
-    )?;
-    let rows = ids.iter().zip(differing).zip(measured).map(|((id, differing), measured)| Row {
-        name: program.funs[id.index()].name.clone(),
-        nest: *id == nest,
-        differing,
-        measured,
-    });
-    let names = fun.sizes.iter().map(|s| fun.vars[s.index()].name.clone());
-    Ok(Group {
-        name: instance_name(program, &fun.name, types),
-        rows: rows.collect(),
-        sizes: names.zip(sizes.clone()).collect(),
-        element: inputs.output_elem(),
-        flops,
-        bytes: inputs.bytes(),
-        library,
-        report,
-        sampled,
-    })
-}
-
-/// Times what has the right bits, and the library beside it.
-#[expect(clippy::too_many_arguments, reason = "one call, and each is a different thing")]
-fn time(
-    contraction: &Contraction,
-    (kernels, differing): (&[Kernel], &[usize]),
-    inputs: &Inputs,
-    outputs: &mut [Memory],
-    sizes: &[i64],
-    flops: f64,
-    float_sums: bool,
-    llvm: &Llvm,
-    options: &Options,
-    pool: &Pool,
-) -> Result<(Library, MeasureReport, Vec<Option<usize>>), Problem> {
-    let counterpart = if float_sums { peer::counterpart(contraction) } else { None };
-    let blas = match counterpart {
-        Some(_) => OpenBlas::load().map_err(|e| e.fix.unwrap_or(e.message)),
-        None => Err(String::new()),
-    };
-    if let Ok(blas) = &blas {
-        blas.set_threads(options.threads);
-    }
-    let mut of_library = inputs.poisoned()?;
-    let mut positions = vec![None; kernels.len()];
-    let mut arguments: Vec<Vec<BufferArg<'_>>> = outputs.iter_mut().map(|out| inputs.args(out)).collect();
-    let mut contenders: Vec<Contender<'_>> = Vec::new();
-    let _mode = FpGuard::enter();
-    for (i, (kernel, args)) in kernels.iter().zip(arguments.iter_mut()).enumerate() {
-        if differing[i] > 0 {
-            continue;
+        let contraction = instance.contraction;
+        let sampled = sample::check(program, contraction, &instance.types, sizes, &inputs, &memories[0].outputs)?;
+        for (row, memory) in rows.iter_mut().zip(&memories).filter(|(row, _)| row.unmet.is_none()) {
+            row.differing = inputs.differing(&memories[0].outputs, &memory.outputs);
         }
-        positions[i] = Some(contenders.len());
-        let mut call = kernel.prepare(sizes, args).map_err(Problem::Tool)?.on(pool.interface());
-        contenders.push(Contender::new(kernel.name(), Some(flops), move || call.run_in_this_mode()));
+        let mut contest = timing::Contest {
+            kernels: &self.kernels,
+            pool: &pool,
+            inputs: &inputs,
+            sizes,
+            flops: work::operations(contraction, sizes),
+            counterpart: self.counterpart(sizes, &inputs),
+            peers: &peers.found,
+            rows,
+            peer_rows: vec![],
+        };
+        let (report, roof) = contest.run(&mut memories, llvm, options)?;
+        let timing::Contest { rows, peer_rows, counterpart, .. } = contest;
+        let mut group = Group {
+            name: instance_name(program, &fun.name, &instance.types),
+            rows,
+            peers: peer_rows,
+            counterpart: counterpart.is_some(),
+            fastest: None,
+            sizes: named,
+            element: inputs.output_elem(),
+            roof,
+            report,
+            sampled,
+            cells: inputs.cells(),
+            threads: options.threads,
+        };
+        group.compare();
+        Ok(group)
     }
-    let library = match (counterpart, &blas) {
-        (None, _) => Library::NoCounterpart,
-        (Some(_), Err(fix)) => Library::Missing { fix: fix.clone() },
-        (Some(what), Ok(blas)) => {
-            let name = format!("OpenBLAS ({})", blas.core_name());
-            let measured = contenders.len();
-            contenders.push(Contender::new(&name, Some(flops), {
-                let out = &mut of_library;
-                move || peer::call(what, blas, inputs, out)
-            }));
-            Library::Found { name, measured }
-        }
-    };
-    let element = if inputs.output_elem() == Elem::F64 { ProbeElement::F64 } else { ProbeElement::F32 };
-    let mut probe = FmaProbe::new(llvm, element).map_err(Problem::Tool)?;
-    let baseline = match &library {
-        Library::Found { measured, .. } => *measured,
-        Library::Missing { .. } | Library::NoCounterpart => 0,
-    };
-    let measure_options = MeasureOptions { baseline, budget: options.budget, ..MeasureOptions::default() };
-    let report = measure(&mut contenders, &mut || probe.run(), &measure_options).map_err(Problem::Tool)?;
-    Ok((library, report, positions))
-}
 
-/// Operations of one call: per term of a sum a multiply-add (two) or an addition (one), for every output element.
-fn flops(contraction: &Contraction, sizes: &[i64]) -> f64 {
-    let values: BTreeMap<Var, i64> = contraction.sizes.iter().copied().zip(sizes.iter().copied()).collect();
-    let trips = |domains: &[&Domain]| domains.iter().map(|d| trip(d, &values)).product::<f64>();
-    contraction
-        .equations
-        .iter()
-        .map(|e| trips(&e.ranges.iter().collect::<Vec<_>>()) * operations(&e.value, &trips))
-        .sum()
-}
+    fn row(&self, id: FunId, sizes: &[i64]) -> Row {
+        let program = self.outcome.checked.program();
+        let fun = &program.funs[id.index()];
+        let unmet = sizes::unmet(program, fun, sizes);
+        let nest = id == self.instance.nest;
+        Row { name: fun.name.clone(), nest, unmet, differing: 0, later: false, too_slow: None, timed: None }
+    }
 
-fn operations(e: &Expr, trips: &dyn Fn(&[&Domain]) -> f64) -> f64 {
-    let all = |es: &[Expr]| es.iter().map(|e| operations(e, trips)).sum::<f64>();
-    match e {
-        Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) | Expr::Local(_) => 0.0,
-        Expr::Op(_, _, args) => 1.0 + all(args),
-        Expr::Apply(_, args) => 1.0 + all(args),
-        Expr::Tuple(args) => all(args),
-        Expr::Part(e, _) => operations(e, trips),
-        Expr::Let(_, a, b) => operations(a, trips) + operations(b, trips),
-        Expr::If(_, a, b) => operations(a, trips).max(operations(b, trips)),
-        Expr::Sum(s) => {
-            let domains: Vec<&Domain> = s.binders.iter().map(|b| &b.domain).collect();
-            // A term's own operations, and one addition, which a product shares as a multiply-add.
-            trips(&domains) * (operations(&s.body, trips) + 1.0)
-        }
+    /// The product that this is. A library adds and multiplies floats; at another semiring the same equation is another
+    /// computation.
+    fn counterpart(&self, sizes: &[i64], inputs: &Inputs) -> Option<peer::Counterpart> {
+        let program = self.outcome.checked.program();
+        let plus_times =
+            |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
+        let float_sums = inputs.floats_out() && inputs.row_major() && self.instance.types.iter().all(plus_times);
+        if float_sums { peer::counterpart(self.instance.contraction, sizes, inputs) } else { None }
     }
 }
 
-/// How many iterations; bounds over anything but sizes count nothing, which only ever makes a figure smaller.
-fn trip(domain: &Domain, values: &BTreeMap<Var, i64>) -> f64 {
-    let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, size: _ }) = domain;
-    let of = |v: Var| values.get(&v).copied();
-    match (value(lo, &of), value(hi, &of)) {
-        (Some(lo), Some(hi)) => (hi - lo).max(0) as f64,
-        _ => 0.0,
+impl Group {
+    /// Finds the fastest library, and puts every row beside it and under the roof.
+    fn compare(&mut self) {
+        let time = |t: &Timed| self.report.rows.get(t.at).map_or(f64::INFINITY, |m| m.median);
+        let peers = self.peers.iter().enumerate().filter_map(|(n, p)| Some((p.timed?, n)));
+        let fastest = peers.min_by(|(a, _), (b, _)| time(a).total_cmp(&time(b))).map(|(t, n)| (t.at, n));
+        self.fastest = fastest;
+        let (report, roof) = (&self.report, &self.roof);
+        let judge = |timed: &mut Timed| {
+            timed.of_roof = roof.share(report, timed.at);
+            timed.of_fastest = fastest.and_then(|(at, _)| report.ratio(timed.at, at));
+        };
+        self.rows.iter_mut().filter_map(|r| r.timed.as_mut()).for_each(judge);
+        self.peers.iter_mut().filter_map(|p| p.timed.as_mut()).for_each(judge);
+    }
+
+    /// How fast a row is, and in what: operations, or where there are none the bytes of all arrays.
+    pub fn speed(&self, seconds: f64) -> f64 {
+        let amount = if self.roof.flops > 0.0 { self.roof.flops } else { self.roof.bytes() };
+        amount / seconds * 1e-9
+    }
+
+    /// The unit of [`Group::speed`].
+    pub fn unit(&self) -> &'static str {
+        if self.roof.flops > 0.0 { "GFLOP/s" } else { "GB/s" }
     }
 }

@@ -1,13 +1,17 @@
 //! `cachetc bench`: bits first, then speed.
 
+mod chart;
+mod page;
+mod table;
+mod tools;
+
 use crate::run::problem;
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
-use cachet::bench::{self, Group, Library, Options, Row};
+use cachet::bench::{self, Group, Measured, Options, Sizes, sweeps};
 use cachet::native::Problem;
 use cachet::pipeline;
-use cachet_runtime::{Llvm, MeasureRow};
+use cachet_runtime::{Llvm, MeasureRow, PeerSearch};
 use clap::Args;
-use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What to measure.
@@ -20,25 +24,44 @@ pub struct Arguments {
     /// Every size of every contraction.
     #[arg(long, default_value_t = 1024)]
     size: i64,
+    /// Several of them, one measurement after the other: `--sizes 64,96,128`.
+    #[arg(long, value_delimiter = ',')]
+    sizes: Vec<i64>,
+    /// Sizes by name, the others by `--size`; again for another measurement: `--at M=64,N=64,K=512`.
+    #[arg(long)]
+    at: Vec<String>,
     /// The implementation for type parameters that are not bound.
     #[arg(long, default_value = "PlusTimes f32")]
     with: String,
-    /// Seconds to spend on each contraction.
+    /// Seconds to spend on each contraction at each size.
     #[arg(long, default_value_t = 12)]
     seconds: u64,
     /// Seed of the inputs; by default another one each time, which is printed.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many threads grids run on, and the library.
+    /// How many threads grids run on, and the libraries.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Compare with no libraries.
+    #[arg(long)]
+    no_peers: bool,
+    /// Write a page with charts: one file that loads nothing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
     /// The same facts for tools.
     #[arg(long)]
     json: bool,
 }
 
-/// How long a full bar is, in characters.
-const BAR: usize = 40;
+/// What a measurement stands beside.
+pub(crate) struct Surroundings {
+    pub seed: u64,
+    /// Variables of the environment that were left out.
+    pub cleared: Vec<String>,
+    /// The processor that code was made for.
+    pub processor: String,
+    pub llvm: String,
+}
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8 {
@@ -47,169 +70,114 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
     if outcome.module.items.is_empty() {
         return if outcome.refused() { REFUSED } else { UNABLE };
     }
-    if !(1..=1 << 20).contains(&arguments.size) {
-        return terminal::unable(format, "a size to measure lies between 1 and 1048576", None);
-    }
-    let seed = arguments.seed.unwrap_or_else(fresh_seed);
+    let sizes = match sizes(arguments) {
+        Ok(sizes) => sizes,
+        Err(text) => return terminal::unable(format, &text, None),
+    };
     let options = Options {
         names: arguments.names.clone(),
-        size: arguments.size,
+        sizes,
         implementation: arguments.with.clone(),
         budget: Duration::from_secs(arguments.seconds),
-        seed,
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
+        peers: (!arguments.no_peers).then(PeerSearch::of_process),
         threads: arguments.threads,
     };
-    let groups = match Llvm::load().map_err(Problem::Tool).and_then(|llvm| bench::run(&outcome, &llvm, &options)) {
-        Ok(groups) => groups,
+    let measured = Llvm::load().map_err(Problem::Tool).and_then(|llvm| {
+        let processor = llvm.host().map_err(Problem::Tool)?.cpu;
+        Ok((bench::run(&outcome, &llvm, &options)?, processor, llvm.version().to_string()))
+    });
+    let (measured, processor, llvm) = match measured {
+        Ok(measured) => measured,
         Err(p) => return problem(&outcome, &p, format),
     };
-    if groups.is_empty() {
+    if measured.groups.is_empty() {
         return terminal::unable(
             format,
             "there is nothing to measure: no contraction or schedule of these names was accepted",
             None,
         );
     }
+    let surroundings = Surroundings { seed: options.seed, cleared: cleared.to_vec(), processor, llvm };
     if arguments.json {
-        let all: Vec<Value> = groups.iter().map(group_json).collect();
-        terminal::say(
-            &json!({ "groups": all, "seed": seed, "threads": arguments.threads, "cleared": cleared }).to_string(),
-        );
+        terminal::say(&tools::document(&measured, &surroundings).to_string());
     } else {
-        for g in &groups {
-            terminal::say(&group_text(g, seed, arguments.threads));
-        }
-        let compared = groups.iter().any(|g| matches!(g.library, Library::Found { .. }));
-        for name in cleared.iter().filter(|_| compared) {
-            terminal::say(&format!("({name} was set and would slow OpenBLAS down; it was left out for this run)"));
+        print(&measured, &surroundings);
+    }
+    if let Some(file) = &arguments.html {
+        let text = page::page(&arguments.file, &measured, &surroundings);
+        if let Err(e) = std::fs::write(file, text) {
+            return terminal::unable(format, &format!("cannot write `{file}`: {e}"), None);
         }
     }
-    let wrong = groups.iter().flat_map(|g| &g.rows).any(|r| r.differing > 0);
+    let wrong = measured.groups.iter().flat_map(|g| &g.rows).any(|r| r.differing > 0);
     if wrong || outcome.refused() { REFUSED } else { OK }
+}
+
+fn print(measured: &Measured, surroundings: &Surroundings) {
+    for g in &measured.groups {
+        terminal::say(&table::group(g, surroundings.seed));
+    }
+    for s in &sweeps(&measured.groups) {
+        terminal::say(&table::sweep(s));
+    }
+    for a in &measured.absent {
+        terminal::say(&format!("not compared with {}: {}; to have it, {}", a.name, a.reason, a.fix));
+    }
+    let compared = measured.groups.iter().any(|g| !g.peers.is_empty());
+    for name in surroundings.cleared.iter().filter(|_| compared) {
+        terminal::say(&format!("({name} was set and would slow OpenBLAS down; it was left out for this run)"));
+    }
+}
+
+fn sizes(arguments: &Arguments) -> Result<Vec<Sizes>, String> {
+    let mut all: Vec<Sizes> = arguments.sizes.iter().map(|n| Sizes::all(*n)).collect();
+    for text in &arguments.at {
+        let named: Result<Vec<(String, i64)>, String> = text.split(',').map(named_size).collect();
+        all.push(Sizes { named: named?, others: arguments.size });
+    }
+    if all.is_empty() {
+        all.push(Sizes::all(arguments.size));
+    }
+    let values = all.iter().flat_map(|s| s.named.iter().map(|(_, v)| *v).chain([s.others]));
+    match values.into_iter().find(|v| !(1..=1 << 20).contains(v)) {
+        Some(v) => Err(format!("a size to measure lies between 1 and 1048576, and {v} does not")),
+        None => Ok(all),
+    }
+}
+
+fn named_size(text: &str) -> Result<(String, i64), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim().parse::<i64>()));
+    match parts {
+        Some((name, Ok(value))) if !name.is_empty() => Ok((name.to_owned(), value)),
+        _ => Err(format!("`{text}` is no size: `--at` takes names with values, as `--at M=64,K=512`")),
+    }
 }
 
 fn fresh_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64)
 }
 
-fn measured<'a>(g: &'a Group, row: &Row) -> Option<&'a MeasureRow> {
-    row.measured.and_then(|i| g.report.rows.get(i))
+/// What was measured of a row.
+pub(crate) fn facts<'a>(g: &'a Group, timed: &Option<bench::Timed>) -> Option<&'a MeasureRow> {
+    timed.as_ref().and_then(|t| g.report.rows.get(t.at))
 }
 
-fn group_text(g: &Group, seed: u64, threads: usize) -> String {
-    let sizes: Vec<String> = g.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-    let threads = if threads == 1 { "one thread".into() } else { format!("{threads} threads") };
-    let mut out = vec![format!("{}  {}  {}  {threads}", g.name, sizes.join(", "), g.element)];
-    if g.flops > 0.0 {
-        let roof = g.report.probe.best;
-        out.push(format!(
-            "  roof {roof:.1} GFLOP/s (multiply-adds in registers of one core, measured in the same run)"
-        ));
-    } else {
-        out.push("  no arithmetic: the speed is that of all arrays, each counted once".into());
-    }
-    let best = g.report.rows.iter().map(|r| speed(g, r).0).fold(0.0, f64::max);
-    let library = if let Library::Found { name, .. } = &g.library { name.len() } else { 0 };
-    let width = g.rows.iter().map(|r| r.name.len()).max().unwrap_or(0).max(library);
-    for row in &g.rows {
-        match measured(g, row) {
-            None => out.push(format!(
-                "  {:width$}  {} of its elements differ from the contraction's: not timed",
-                row.name, row.differing
-            )),
-            Some(m) => {
-                let bits = if row.nest {
-                    format!("its own loops; {} samples equal the equations", g.sampled)
-                } else {
-                    "bits equal".into()
-                };
-                out.push(line(g, &row.name, m, best, width, &bits));
-            }
+/// The sizes of a group.
+pub(crate) fn sizes_text(g: &Group) -> String {
+    g.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_by_name() {
+        assert_eq!(named_size("M=64"), Ok(("M".into(), 64)));
+        assert_eq!(named_size(" K = 7 "), Ok(("K".into(), 7)));
+        for wrong in ["M", "=4", "M=", "M=x", ""] {
+            assert!(named_size(wrong).is_err_and(|text| text.contains("--at M=64,K=512")), "{wrong}");
         }
     }
-    match &g.library {
-        Library::Found { name, measured } => {
-            if let Some(m) = g.report.rows.get(*measured) {
-                out.push(line(g, name, m, best, width, "other bits: its sums have another order"));
-            }
-        }
-        Library::Missing { fix } => out.push(format!("  no OpenBLAS was found to compare with; to install one: {fix}")),
-        Library::NoCounterpart => {}
-    }
-    let r = &g.report;
-    out.push(format!(
-        "  {} of {} rounds counted, seed {seed}{}",
-        r.rounds_kept,
-        r.rounds_run,
-        if r.noisy { ", on a busy machine: the better half" } else { "" }
-    ));
-    out.join("\n") + "\n"
-}
-
-/// How fast, and in what: operations, or where there are none the bytes of all arrays.
-fn speed(g: &Group, m: &MeasureRow) -> (f64, &'static str) {
-    match m.gflops {
-        Some(gflops) if g.flops > 0.0 => (gflops, "GFLOP/s"),
-        _ => (g.bytes / m.median / 1e9, "GB/s"),
-    }
-}
-
-fn line(g: &Group, name: &str, m: &MeasureRow, best: f64, width: usize, bits: &str) -> String {
-    let (fast, unit) = speed(g, m);
-    let filled = if best > 0.0 { ((fast / best) * BAR as f64).round() as usize } else { 0 };
-    let bar = "█".repeat(filled.min(BAR)) + &"·".repeat(BAR - filled.min(BAR));
-    let mut text = format!("  {name:width$}  {bar}  {fast:8.2} {unit}  {:9.3} ms", 1e3 * m.median);
-    if let (Some(i), true) = (&m.of_peak, g.flops > 0.0) {
-        text.push_str(&format!("  {:5.1} % of the roof", 100.0 * i.median));
-    }
-    if let (Library::Found { .. }, Some(ratio)) = (&g.library, &m.ratio) {
-        text.push_str(&format!(
-            "  {:6.1} % of OpenBLAS [{:.1}, {:.1}]",
-            100.0 * ratio.median,
-            100.0 * ratio.low,
-            100.0 * ratio.high
-        ));
-    }
-    text.push_str(&format!("  {bits}"));
-    if m.slow {
-        text.push_str(&format!(" ({} round{})", m.rounds, if m.rounds == 1 { "" } else { "s" }));
-    }
-    if m.bimodal {
-        text.push_str(" (two modes)");
-    }
-    text
-}
-
-fn group_json(g: &Group) -> Value {
-    let row = |name: &str, m: &MeasureRow| {
-        json!({
-            "name": name,
-            "gflops": m.gflops,
-            "median_s": m.median,
-            "best_s": m.best,
-            "of_roof": m.of_peak.as_ref().map(|i| json!([i.low, i.median, i.high])),
-            "of_baseline": m.ratio.as_ref().map(|i| json!([i.low, i.median, i.high])),
-            "rounds": m.rounds,
-            "slow": m.slow,
-            "bimodal": m.bimodal,
-        })
-    };
-    let rows: Vec<Value> = g
-        .rows
-        .iter()
-        .map(|r| json!({ "name": r.name, "nest": r.nest, "differing": r.differing, "measured": measured(g, r).map(|m| row(&r.name, m)) }))
-        .collect();
-    let library = match &g.library {
-        Library::Found { name, measured } => {
-            json!({ "found": true, "name": name, "measured": g.report.rows.get(*measured).map(|m| row(name, m)) })
-        }
-        Library::Missing { fix } => json!({ "found": false, "fix": fix }),
-        Library::NoCounterpart => Value::Null,
-    };
-    let sizes: serde_json::Map<String, Value> = g.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
-    json!({
-        "name": g.name, "sizes": sizes, "element": g.element.to_string(), "flops": g.flops, "bytes": g.bytes, "sampled": g.sampled,
-        "roof_gflops": g.report.probe.best, "baseline": g.report.baseline, "rounds": g.report.rounds_kept,
-        "rounds_run": g.report.rounds_run, "noisy": g.report.noisy, "rows": rows, "library": library,
-    })
 }

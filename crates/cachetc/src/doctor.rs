@@ -1,19 +1,21 @@
 //! `cachetc doctor`: what was found on this machine, and the command that fixes what was not.
 
 use crate::{OK, terminal};
-use cachet_runtime::{FmaProbe, Llvm, OpenBlas, ProbeElement, find_linker};
+use cachet_runtime::{FmaProbe, Llvm, Peer, PeerSearch, ProbeElement, find_linker, find_peers};
 use serde_json::{Value, json};
 
 /// One thing that was looked for.
 struct Finding {
-    what: &'static str,
+    what: String,
     needed_for: &'static str,
     found: Result<String, (String, Option<String>)>,
 }
 
 /// Looks for everything and prints it. Nothing that is missing keeps checking from working, so the status is 0.
 pub fn run(as_json: bool) -> u8 {
-    let findings = [llvm(), host(), linker(), openblas(), solvers()];
+    let mut findings = vec![llvm(), host(), linker()];
+    findings.extend(libraries());
+    findings.push(solvers());
     if as_json {
         let all: Vec<Value> = findings.iter().map(to_json).collect();
         terminal::say(&Value::Array(all).to_string());
@@ -41,7 +43,7 @@ fn to_json(f: &Finding) -> Value {
 }
 
 fn finding(what: &'static str, needed_for: &'static str, found: Result<String, cachet_runtime::ToolError>) -> Finding {
-    Finding { what, needed_for, found: found.map_err(|e| (e.message, e.fix)) }
+    Finding { what: what.to_owned(), needed_for, found: found.map_err(|e| (e.message, e.fix)) }
 }
 
 fn llvm() -> Finding {
@@ -63,10 +65,15 @@ fn linker() -> Finding {
     finding("linker", "executables", find_linker().map(|l| l.to_string()))
 }
 
-fn openblas() -> Finding {
-    let found =
-        OpenBlas::load().map(|b| format!("{} at {} ({})", b.core_name(), b.path().display(), b.config().trim()));
-    finding("OpenBLAS", "comparison in `bench`", found)
+/// One finding for each library that was found, and for each that was not.
+fn libraries() -> Vec<Finding> {
+    let needed_for = "comparison in `bench`";
+    let peers = find_peers(&PeerSearch::of_process(), 1);
+    let text = |p: &Peer| format!("{} at {} ({})", p.code_path(), p.path().display(), p.origin());
+    let found = peers.found.iter().map(|p| Finding { what: p.name().to_owned(), needed_for, found: Ok(text(p)) });
+    let absent =
+        peers.absent.into_iter().map(|a| Finding { what: a.name, needed_for, found: Err((a.reason, Some(a.fix))) });
+    found.chain(absent).collect()
 }
 
 fn solvers() -> Finding {
@@ -77,5 +84,5 @@ fn solvers() -> Finding {
     } else {
         Ok(all.iter().map(text).collect::<Vec<_>>().join(", "))
     };
-    Finding { what: "solvers", needed_for: "`check --cross`", found }
+    Finding { what: "solvers".to_owned(), needed_for: "`check --cross`", found }
 }

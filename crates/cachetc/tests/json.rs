@@ -157,11 +157,26 @@ fn measurements_have_the_keys_of_the_page() {
         skipped("llvm", "nothing can be measured");
         return;
     }
-    let out = cachetc(&["bench", "--json", "--size", "8", "--seconds", "1", "examples/matmul.cachet", "swapped"]);
+    let out = cachetc(&["bench", "--json", "--sizes", "8,5", "--seconds", "1", "examples/matmul.cachet", "swapped"]);
     let all: Value = serde_json::from_str(&text(&out.stdout)).expect("JSON");
-    assert_eq!(keys(&all), ["cleared", "groups", "seed", "threads"].map(String::from).into());
+    assert_eq!(keys(&all), table("`bench --json`", "key"));
     let group = &all["groups"][0];
-    assert_eq!(keys(group), table("`bench --json`", "key"));
+    assert_eq!(keys(group), table("A group", "key"));
     assert_eq!((group["flops"].as_f64(), group["bytes"].as_f64()), (Some(1024.0), Some(768.0)), "{group}");
-    assert_eq!(keys(&group["rows"][0]), ["differing", "measured", "name", "nest"].map(String::from).into());
+    assert_eq!(keys(&group["roof"]), table("A roof", "key"));
+    assert_eq!(group["roof"]["intensity"].as_f64(), Some(1024.0 / 768.0));
+    let row = &group["rows"][1];
+    let of_row = ["differing", "later", "measured", "name", "nest", "too_slow_s", "unmet"];
+    assert_eq!(keys(row), of_row.map(String::from).into());
+    assert_eq!(keys(&row["measured"]), table("What was measured", "key"));
+    let share = row["measured"]["of_roof"].as_array().expect("an interval");
+    assert!(share.len() == 3 && share[0].as_f64() <= share[1].as_f64(), "{share:?}");
+    for peer in group["peers"].as_array().expect("a list") {
+        let of_peer = ["code_path", "differing", "measured", "name", "path", "skipped", "threads"];
+        assert_eq!(keys(peer), of_peer.map(String::from).into());
+    }
+    let sweep = &all["sweeps"][0];
+    assert_eq!(keys(sweep), table("A sweep", "key"));
+    assert_eq!(sweep["columns"].as_array().map(Vec::len), Some(1), "the nest is no column: {sweep}");
+    assert_eq!(sweep["columns"][0]["ratios"].as_array().map(Vec::len), Some(2));
 }

@@ -245,7 +245,9 @@ fn nest(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
         let StmtKind::For { var, domain, body } = &inner.kind else { return };
         heads.push(format!("for {} in {} do", names.var(*var), names.domain(domain)));
         match body.as_slice() {
-            [only] if matches!(only.kind, StmtKind::For { .. }) && vectors::of(names.vars, only).is_none() => inner = only,
+            [only] if matches!(only.kind, StmtKind::For { .. }) && vectors::of(names.vars, only).is_none() => {
+                inner = only
+            }
             _ => break body,
         }
     };

@@ -1,7 +1,7 @@
 //! What the integration tests share: skipping with a reason, and the tools.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use cachet_runtime::{Llvm, OpenBlas, ToolError};
+use cachet_runtime::{Family, Llvm, Peer, PeerSearch, ToolError, ToolErrorKind, find_peers};
 
 /// Whether `CACHET_REQUIRE` names a tool, so that its absence is a failure and not a skip.
 pub fn required(word: &str) -> bool {
@@ -27,8 +27,13 @@ pub fn llvm() -> Option<Llvm> {
     or_skip("llvm", Llvm::load())
 }
 
-pub fn openblas() -> Option<OpenBlas> {
-    or_skip("openblas", OpenBlas::load())
+/// The peers of this machine of a family, with one thread; none is a printed skip, a failure where the word is required.
+pub fn peers(word: &str, family: Family) -> Vec<Peer> {
+    let peers = find_peers(&PeerSearch::of_process(), 1);
+    let missing = peers.absent.iter().map(|a| format!("{}: {}; {}", a.name, a.reason, a.fix)).collect::<Vec<_>>();
+    let found: Vec<Peer> = peers.found.into_iter().filter(|p| p.family() == family).collect();
+    let absent = || ToolError::new(ToolErrorKind::Missing, missing.join("\n"));
+    or_skip(word, if found.is_empty() { Err(absent()) } else { Ok(found) }).unwrap_or_default()
 }
 
 /// A folder of this test's own, removed when dropped.

@@ -66,15 +66,28 @@ impl Inputs {
         own.map(|p| Parameter::of(program, fun, *p, types, sizes)?.poisoned()).collect()
     }
 
-    /// Bytes of all arrays.
-    pub fn bytes(&self) -> f64 {
-        self.params.iter().map(|p| p.count as f64 * p.width as f64).sum()
+    /// Bytes of the arrays that are read, and of those that are written.
+    pub fn bytes(&self) -> (f64, f64) {
+        let (read, written): (Vec<_>, Vec<_>) = self.params.iter().partition(|p| p.contents.is_some());
+        let sum = |params: Vec<&Parameter>| params.iter().map(|p| p.count as f64 * p.width as f64).sum();
+        (sum(read), sum(written))
+    }
+
+    /// The bytes of every array that is read.
+    pub fn contents(&self) -> Vec<&[u8]> {
+        self.params.iter().filter_map(|p| p.contents.as_ref()).map(AlignedBuffer::bytes).collect()
     }
 
     /// Outputs filled with a marked NaN.
     pub fn poisoned(&self) -> Result<Vec<AlignedBuffer>, Problem> {
         let outputs = self.params.iter().filter(|p| p.contents.is_none());
         outputs.map(Parameter::poisoned).collect()
+    }
+
+    /// Marks every output element as not written.
+    pub fn poison(&self, outputs: &mut [AlignedBuffer]) {
+        let params = self.params.iter().filter(|p| p.contents.is_none());
+        params.zip(outputs).for_each(|(p, out)| fill_poison(out.bytes_mut(), p.width));
     }
 
     /// The arguments of one call: the parameters in order, then a schedule's own.
@@ -141,6 +154,30 @@ impl Inputs {
         let outputs = self.params.iter().filter(|p| p.contents.is_none());
         let pairs = outputs.zip(a.iter().zip(b));
         pairs.map(|(p, (x, y))| (0..p.count).filter(|i| !p.same(x.bytes(), y.bytes(), *i)).count()).sum()
+    }
+
+    /// Output elements.
+    pub fn cells(&self) -> usize {
+        self.params.iter().filter(|p| p.contents.is_none()).map(|p| p.count).sum()
+    }
+
+    /// The largest difference between two float outputs; a NaN on one side only is infinitely far.
+    pub fn deviation(&self, a: &[AlignedBuffer], b: &[AlignedBuffer]) -> f64 {
+        let float = |elem: Elem, bits: u64| match elem {
+            Elem::F32 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        };
+        let outputs = self.params.iter().filter(|p| p.contents.is_none());
+        let mut largest = 0.0_f64;
+        for (p, (x, y)) in outputs.zip(a.iter().zip(b)) {
+            let Ty::Elem(elem @ (Elem::F32 | Elem::F64)) = p.ty else { continue };
+            for cell in 0..p.count {
+                let (x, y) = (float(elem, p.words(x.bytes(), cell)[0]), float(elem, p.words(y.bytes(), cell)[0]));
+                let apart = if x == y || x.is_nan() && y.is_nan() { 0.0 } else { (x - y).abs() };
+                largest = if apart.is_nan() { f64::INFINITY } else { largest.max(apart) };
+            }
+        }
+        largest
     }
 
     /// Whether a cell of a parameter holds a word.
