@@ -13,26 +13,31 @@ fn shown(name: &str) -> Vec<Value> {
     all.as_array().expect("a list").clone()
 }
 
-/// The numbers of a platform: of what, which, at what, how many, by what source.
-fn numbers(platform: &Value) -> Vec<(String, String, Option<String>, i64, Option<String>)> {
+/// A number of a platform.
+#[derive(Debug)]
+struct Number {
+    of: String,
+    field: String,
+    at: Option<String>,
+    value: i64,
+    source: Option<String>,
+}
+
+fn numbers(platform: &Value) -> Vec<Number> {
     let text = |v: &Value| v.as_str().map(String::from);
-    let one = |n: &Value| {
-        let of = text(&n["of"]).expect("of what");
-        (
-            of,
-            text(&n["field"]).expect("which"),
-            text(&n["at"]),
-            n["value"].as_i64().expect("how many"),
-            text(&n["source"]),
-        )
+    let one = |n: &Value| Number {
+        of: text(&n["of"]).expect("of what"),
+        field: text(&n["field"]).expect("which"),
+        at: text(&n["at"]),
+        value: n["value"].as_i64().expect("how many"),
+        source: text(&n["source"]),
     };
     platform["numbers"].as_array().expect("numbers").iter().map(one).collect()
 }
 
 fn value(platform: &Value, of: &str, field: &str, at: Option<&str>) -> Option<i64> {
-    let wanted =
-        |n: &&(String, String, Option<String>, i64, Option<String>)| n.0 == of && n.1 == field && n.2.as_deref() == at;
-    numbers(platform).iter().find(wanted).map(|n| n.3)
+    let all = numbers(platform);
+    all.iter().find(|n| n.of == of && n.field == field && n.at.as_deref() == at).map(|n| n.value)
 }
 
 #[test]
@@ -49,8 +54,8 @@ fn every_file_checks_is_formatted_and_names_the_source_of_every_number() {
         for platform in &platforms {
             let numbers = numbers(platform);
             assert!(numbers.len() > 10, "{file}: {} numbers", numbers.len());
-            for (of, field, _, _, source) in &numbers {
-                assert!(source.as_ref().is_some_and(|s| s.trim().len() > 3), "{file}: {field} of {of} has no source");
+            for n in &numbers {
+                assert!(n.source.as_ref().is_some_and(|s| s.trim().len() > 3), "{file}: no source: {n:?}");
             }
             let name = platform["name"].as_str().expect("a name");
             let module = file.replace("platforms/", "cachet:platforms/").replace(".cachet", "");
@@ -119,11 +124,13 @@ fn what_is_detected_is_accepted_and_says_how_it_was_measured() {
     let platforms = shown(&path);
     let [here] = platforms.as_slice() else { panic!("{draft}") };
     let numbers = numbers(here);
-    assert!(numbers.iter().all(|n| n.4.is_some()), "{draft}");
+    assert!(numbers.iter().all(|n| n.source.is_some()), "{draft}");
     // Vectors are measured wherever there is LLVM; what caches there are, the system may not say.
     for (field, most) in [("fma_pipes", 8), ("fma_latency", 20), ("load_slots", 8), ("clock", 10_000)] {
-        let n = numbers.iter().find(|n| n.0 == "Vec" && n.1 == field).unwrap_or_else(|| panic!("{field}: {draft}"));
-        assert!((1..=most).contains(&n.3) && n.4.as_ref().is_some_and(|s| s.starts_with("measured: ")), "{n:?}");
+        let n =
+            numbers.iter().find(|n| n.of == "Vec" && n.field == field).unwrap_or_else(|| panic!("{field}: {draft}"));
+        let measured = n.source.as_ref().is_some_and(|s| s.starts_with("measured: "));
+        assert!((1..=most).contains(&n.value) && measured, "{n:?}");
     }
     let latency = |of: &str| value(here, of, "latency", None);
     if let (Some(near), Some(far)) = (latency("L1"), latency("DRAM")) {
