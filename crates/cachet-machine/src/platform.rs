@@ -177,7 +177,7 @@ impl Platform {
     }
 
     /// Everything that has numbers: `L1`, `Vec`, `Gpu`, `Gpu @Threadgroup`.
-    pub fn everything(&self) -> Vec<(String, &[Field])> {
+    fn everything(&self) -> Vec<(String, &[Field])> {
         let one = |p: &'_ Part| p.name.clone();
         let mut all: Vec<(String, &[Field])> =
             self.levels.iter().chain(&self.units).map(|p| (one(p), p.fields.as_slice())).collect();

@@ -30,6 +30,7 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
     platform!("x86-64-avx2"),
     platform!("x86-64-avx512"),
     platform!("zen4"),
+    platform!("zen5"),
 ];
 
 /// What the names of the modules that describe machines begin with.

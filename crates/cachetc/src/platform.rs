@@ -5,7 +5,7 @@ mod draft;
 use crate::{ErrorFormat, OK, REFUSED, terminal};
 use cachet::{library, world::Disk};
 use cachet_frontend::Files;
-use cachet_machine::platform::{DEVICE_FIELDS, Field, LEVEL_FIELDS, Platform, Target, UNIT_FIELDS};
+use cachet_machine::platform::{DEVICE_FIELDS, Device, Field, LEVEL_FIELDS, Part, Platform, Target, UNIT_FIELDS};
 use cachet_runtime::{Llvm, write_file};
 use cachet_source::{Diagnostic, Sources};
 use clap::Subcommand;
@@ -117,26 +117,35 @@ fn show(name: &str, as_json: bool, format: ErrorFormat) -> u8 {
     OK
 }
 
-/// The parts of a platform in the order of the file, each with its title, its targets and its numbers, and what those
-/// count.
-fn sections(p: &Platform) -> Vec<(String, &[Field], &'static [(&'static str, &'static str)])> {
+/// A level, a unit or a device with its numbers.
+struct Section<'a> {
+    /// As a program names it after `@`: `Vec`, `H100 @Shared`.
+    of: String,
+    title: String,
+    fields: &'a [Field],
+    /// What the numbers count.
+    known: &'static [(&'static str, &'static str)],
+}
+
+/// Everything of a platform that has numbers.
+fn sections(p: &Platform) -> Vec<Section<'_>> {
+    let part = |what: &str, part: &'_ Part, device: Option<&Device>, known| {
+        let (of, title) = match device {
+            None => (part.name.clone(), format!("{what} {}", part.name)),
+            Some(d) => (format!("{} @{}", d.name, part.name), format!("{what} {} of {}", part.name, d.name)),
+        };
+        (of, title, known)
+    };
+    let section = |(of, title, known), fields| Section { of, title, fields, known };
     let mut out = Vec::new();
-    for l in &p.levels {
-        out.push((format!("level {}", l.name), l.fields.as_slice(), LEVEL_FIELDS));
-    }
-    for u in &p.units {
-        out.push((format!("unit {}", u.name), u.fields.as_slice(), UNIT_FIELDS));
-    }
+    out.extend(p.levels.iter().map(|l| section(part("level", l, None, LEVEL_FIELDS), l.fields.as_slice())));
+    out.extend(p.units.iter().map(|u| section(part("unit", u, None, UNIT_FIELDS), u.fields.as_slice())));
     for d in &p.devices {
         let arithmetic = if d.flush_subnormals { ", flushes subnormals" } else { "" };
         let title = format!("device {}, {}{arithmetic}", d.name, targets(&d.targets));
-        out.push((title, d.fields.as_slice(), DEVICE_FIELDS));
-        for u in &d.units {
-            out.push((format!("unit {} of {}", u.name, d.name), u.fields.as_slice(), UNIT_FIELDS));
-        }
-        for l in &d.levels {
-            out.push((format!("level {} of {}", l.name, d.name), l.fields.as_slice(), LEVEL_FIELDS));
-        }
+        out.push(section((d.name.clone(), title, DEVICE_FIELDS), &d.fields));
+        out.extend(d.units.iter().map(|u| section(part("unit", u, Some(d), UNIT_FIELDS), u.fields.as_slice())));
+        out.extend(d.levels.iter().map(|l| section(part("level", l, Some(d), LEVEL_FIELDS), l.fields.as_slice())));
     }
     out
 }
@@ -156,17 +165,17 @@ fn counts(field: &Field, known: &[(&'static str, &'static str)]) -> &'static str
 
 fn table(from: &str, p: &Platform) -> String {
     let sections = sections(p);
-    let width = |cell: &dyn Fn(&Field) -> String, least: usize| {
-        sections.iter().flat_map(|s| s.1).map(|f| cell(f).len()).max().unwrap_or(0).max(least)
+    let width = |cell: &dyn Fn(&Field) -> String| {
+        sections.iter().flat_map(|s| s.fields).map(|f| cell(f).len()).max().unwrap_or(0)
     };
-    let names = width(&Field::written, 8);
-    let values = width(&|f| f.value.to_string(), 4);
+    let names = width(&Field::written);
+    let values = width(&|f| f.value.to_string());
     let mut out = format!("{}, {from}\n{}\n", p.name, targets(&p.targets));
-    for (title, fields, known) in &sections {
-        out.push_str(&format!("{title}\n"));
-        for f in *fields {
+    for s in &sections {
+        out.push_str(&format!("{}\n", s.title));
+        for f in s.fields {
             let source = f.source.as_deref().unwrap_or("no source");
-            let what = counts(f, known);
+            let what = counts(f, s.known);
             out.push_str(&format!("  {:names$}  {:values$}  {what}: {source}\n", f.written(), f.value));
         }
     }
@@ -175,27 +184,14 @@ fn table(from: &str, p: &Platform) -> String {
 
 fn to_json(from: &str, p: &Platform) -> Value {
     let target = |t: &Target| json!({ "name": t.name, "features": t.features });
-    let mut numbers = Vec::new();
-    let known = |of: &str| match (p.levels.iter().any(|l| l.name == of), p.device(of).is_some()) {
-        (true, _) => LEVEL_FIELDS,
-        (_, true) => DEVICE_FIELDS,
-        (false, false) => UNIT_FIELDS,
+    let number = |s: &Section<'_>, f: &Field| {
+        json!({
+            "of": s.of, "field": f.name, "at": f.elem.map(|e| e.to_string()), "value": f.value,
+            "counts": counts(f, s.known), "source": f.source,
+        })
     };
-    for (of, fields) in p.everything() {
-        let counted = match of.split_once(" @") {
-            Some((device, part)) if p.device(device).is_some_and(|d| d.levels.iter().any(|l| l.name == part)) => {
-                LEVEL_FIELDS
-            }
-            Some(_) => UNIT_FIELDS,
-            None => known(&of),
-        };
-        for f in fields {
-            numbers.push(json!({
-                "of": of, "field": f.name, "at": f.elem.map(|e| e.to_string()), "value": f.value,
-                "counts": counts(f, counted), "source": f.source,
-            }));
-        }
-    }
+    let sections = sections(p);
+    let numbers: Vec<Value> = sections.iter().flat_map(|s| s.fields.iter().map(move |f| number(s, f))).collect();
     let devices: Vec<Value> = p
         .devices
         .iter()

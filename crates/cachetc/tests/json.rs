@@ -121,6 +121,17 @@ fn steps_and_pages_have_the_keys_of_the_page() {
     assert_eq!(keys(&pages[0]["sections"][0]), ["heading", "program", "text"].map(String::from).into());
 }
 
+#[test]
+fn platforms_have_the_keys_of_the_page() {
+    let out = text(&cachetc(&["platform", "show", "Hopper", "--json"]).stdout);
+    let all: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(keys(&all[0]), table("`platform show --json`", "key"));
+    let wanted = ["at", "counts", "field", "of", "source", "value"].map(String::from).into();
+    assert!(all[0]["numbers"].as_array().is_some_and(|n| n.iter().all(|n| keys(n) == wanted)), "{out}");
+    let wanted = ["flush_subnormals", "name", "targets"].map(String::from).into();
+    assert!(all[0]["devices"].as_array().is_some_and(|d| d.len() == 2 && d.iter().all(|d| keys(d) == wanted)), "{out}");
+}
+
 /// A claim's keys, and the laws of one that rests on some.
 #[test]
 fn claims_have_the_keys_of_the_page_and_list_their_laws() {

@@ -18,7 +18,7 @@ const LEAST_MEMORY: u64 = 64 << 20;
 /// The most of it.
 const MOST_MEMORY: u64 = 256 << 20;
 /// A cache ends where its loads take so much longer than well inside it.
-const BEYOND: f64 = 1.5;
+const BEYOND: f64 = 1.7;
 /// A line where nobody says how long one is.
 const LINE: u64 = 64;
 /// Windows of a chase, at least.

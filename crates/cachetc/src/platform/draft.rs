@@ -65,7 +65,20 @@ fn written(n: &Reading) -> String {
 }
 
 fn number(n: &Reading) -> Option<String> {
-    Some(format!("{} = {} source \"{}\"", written(n), n.value?, line(&n.source).replace(['"', '\\'], "'")))
+    let value = match n.field {
+        "capacity" => bytes(n.value?),
+        _ => n.value?.to_string(),
+    };
+    Some(format!("{} = {value} source \"{}\"", written(n), line(&n.source).replace(['"', '\\'], "'")))
+}
+
+/// `48 * 1024`
+fn bytes(n: i64) -> String {
+    match (n % (1 << 20), n % (1 << 10)) {
+        (0, _) if n > 1 << 20 => format!("{} * 1024 * 1024", n >> 20),
+        (_, 0) if n > 0 => format!("{} * 1024", n >> 10),
+        _ => n.to_string(),
+    }
 }
 
 fn missing(out: &mut String, n: &Reading) {
@@ -111,6 +124,10 @@ mod tests {
         );
         let (platforms, problems) = super::super::described(&text);
         assert_eq!((platforms.len(), problems.len()), (1, 0));
+        assert_eq!(
+            (bytes(48 << 10), bytes(2 << 20), bytes(1000)),
+            ("48 * 1024".into(), "2 * 1024 * 1024".into(), "1000".into())
+        );
         assert_eq!((name("znver5"), name("486-x")), ("Znver5".to_string(), "Machine486X".to_string()));
     }
 }
