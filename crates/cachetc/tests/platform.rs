@@ -125,10 +125,12 @@ fn what_is_detected_is_accepted_and_says_how_it_was_measured() {
     let [here] = platforms.as_slice() else { panic!("{draft}") };
     let numbers = numbers(here);
     assert!(numbers.iter().all(|n| n.source.is_some()), "{draft}");
-    // Vectors are measured wherever there is LLVM; what caches there are, the system may not say.
-    for (field, most) in [("fma_pipes", 8), ("fma_latency", 20), ("load_slots", 8), ("clock", 10_000)] {
-        let n =
-            numbers.iter().find(|n| n.of == "Vec" && n.field == field).unwrap_or_else(|| panic!("{field}: {draft}"));
+    // On a machine that never comes to rest a rate may be less than one; then the draft says that it was not measured.
+    for (field, most) in [("fma_pipes", 8), ("fma_latency", 100), ("load_slots", 8), ("clock", 10_000)] {
+        let Some(n) = numbers.iter().find(|n| n.of == "Vec" && n.field == field) else {
+            assert!(draft.contains(&format!("    // not measured: {field}: measured: ")), "{field}: {draft}");
+            continue;
+        };
         let measured = n.source.as_ref().is_some_and(|s| s.starts_with("measured: "));
         assert!((1..=most).contains(&n.value) && measured, "{n:?}");
     }
