@@ -53,6 +53,10 @@ pub(crate) struct Lower<'a, 'm> {
     pub(crate) known: Known,
     /// Whether the statements being lowered are for a number of rows that is not known.
     pub(crate) any_rows: usize,
+    /// The loops around the statement being lowered, outermost first, with the sizes of their blocks.
+    pub(crate) loops: Vec<(Var, Option<i64>)>,
+    /// The loop that goes from one tile of registers to the next, where one is being loaded.
+    pub(crate) tiles: Option<(Var, Option<i64>)>,
 }
 
 /// `define` of one function, of what its grids became, and of its uniform entry where it may be called from outside.
@@ -71,6 +75,8 @@ pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external:
         grids: Grids::new(symbol),
         known: Known::of(fun),
         any_rows: 0,
+        loops: Vec::new(),
+        tiles: None,
     };
     lower.parameters()?;
     lower.block(&fun.body)?;

@@ -195,6 +195,24 @@ impl Lower<'_, '_> {
         carried: &[(&'static str, String)],
         body: &mut dyn FnMut(&mut Self, &[String]) -> Outcome<Vec<String>>,
     ) -> Outcome<Vec<String>> {
+        let size = match domain {
+            Domain::Range { .. } => None,
+            Domain::Blocks { size, .. } => Some(*size),
+        };
+        self.loops.push((var, size));
+        let done = self.domain_inside(var, domain, carried, body);
+        self.loops.pop();
+        done
+    }
+
+    #[expect(clippy::type_complexity, reason = "as in `range`")]
+    fn domain_inside(
+        &mut self,
+        var: Var,
+        domain: &Domain,
+        carried: &[(&'static str, String)],
+        body: &mut dyn FnMut(&mut Self, &[String]) -> Outcome<Vec<String>>,
+    ) -> Outcome<Vec<String>> {
         match domain {
             Domain::Range { lo, hi } => {
                 let (lo, hi) = (self.ix(lo)?, self.ix(hi)?);

@@ -6,7 +6,7 @@
 //! vector, others one by one. Inactive lanes touch no memory. What has no vector form here runs as the loop that it is.
 
 use crate::function::{Index, Lower, Outcome, Place};
-use crate::memory::Memory;
+use crate::memory::{Bounds, Memory};
 use crate::types::{Value, canonical_nan, constant, is_signed, memory, register};
 use crate::word::suffix;
 use cachet_core::ir::{Access, Elem, Fold, Guard, Ix, Local, Op, Prim, PureId, Rel, StmtKind, Ty, Var, Word};
@@ -100,6 +100,9 @@ impl Lower<'_, '_> {
             }
             StmtKind::Assign { local, at, word } => {
                 let value = self.vector(piece, word, None)?;
+                if at.len() > 1 {
+                    self.fetch_ahead(piece, word)?;
+                }
                 let at = self.lane_cell(*local, at)?;
                 let kept = match piece.mask {
                     // The other lanes keep what they have: nobody else can see the local.
@@ -304,7 +307,7 @@ impl Lower<'_, '_> {
         let Ty::Elem(elem) = buffer.elem else { return Err(self.ill_formed("lanes of a tuple")) };
         let (ty, width, align) = (of(elem, piece.width), piece.width, elem.bytes());
         let none = || String::from("poison");
-        if let Some(at) = self.lane_address(piece, &buffer, &access.at)? {
+        if let Some(at) = self.lane_address(piece, &buffer, &access.at, Bounds::Inside)? {
             let name = match piece.mask {
                 None => self.em.def(format_args!("load {ty}, ptr {at}, align {align}")),
                 Some(mask) => {
@@ -336,11 +339,46 @@ impl Lower<'_, '_> {
         Ok(Vector { elem, name })
     }
 
+    /// Asks for what the same rows of the next tile will load, while this one is worked on: a tile's cells lie in lines of
+    /// their own, which no processor foresees. An address beyond the array is asked for in vain.
+    fn fetch_ahead(&mut self, piece: &Piece<'_>, word: &Word) -> Outcome<()> {
+        let Some((var, size)) = self.tiles else { return Ok(()) };
+        let mut loads = Loads(Vec::new());
+        loads.word(word);
+        for access in loads.0.into_iter().filter(|a| a.at.iter().any(|ix| vectors::varies(ix, piece.lane))) {
+            if !access.at.iter().any(|ix| vectors::varies(ix, var)) {
+                continue;
+            }
+            let here = self.var(var)?;
+            let next = self.next(&here, size);
+            self.bind_var(var, next);
+            let buffer = self.buffer(access.buffer)?.clone();
+            let at = self.lane_address(piece, &buffer, &access.at, Bounds::Unknown);
+            self.bind_var(var, here);
+            if let Some(at) = at? {
+                self.em.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 1, i32 3, i32 1)"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The index or block after one.
+    fn next(&mut self, index: &Index, size: Option<i64>) -> Index {
+        let mut more = |a: &str, n: i64| self.em.def(format_args!("add i64 {a}, {n}"));
+        match index {
+            Index::Plain(name) => Index::Plain(more(name, 1)),
+            Index::Block { lo, hi, len, idx } => {
+                let size = size.unwrap_or(1);
+                Index::Block { lo: more(lo, size), hi: hi.clone(), len: len.clone(), idx: more(idx, 1) }
+            }
+        }
+    }
+
     /// Writes a piece's lanes.
     fn scatter(&mut self, piece: &Piece<'_>, access: &Access, value: &Vector) -> Outcome<()> {
         let buffer = self.buffer(access.buffer)?.clone();
         let (ty, width, align) = (of(value.elem, piece.width), piece.width, value.elem.bytes());
-        if let Some(at) = self.lane_address(piece, &buffer, &access.at)? {
+        if let Some(at) = self.lane_address(piece, &buffer, &access.at, Bounds::Inside)? {
             match piece.mask {
                 None => self.em.line(format_args!("store {ty} {}, ptr {at}, align {align}", value.name)),
                 Some(mask) => {
@@ -411,7 +449,13 @@ impl Lower<'_, '_> {
     }
 
     /// The address of the first lane's cell, where the other lanes' follow it in memory.
-    fn lane_address(&mut self, piece: &Piece<'_>, buffer: &Memory, at: &[Ix]) -> Outcome<Option<String>> {
+    fn lane_address(
+        &mut self,
+        piece: &Piece<'_>,
+        buffer: &Memory,
+        at: &[Ix],
+        bounds: Bounds,
+    ) -> Outcome<Option<String>> {
         // Along which axes of memory the lanes go; of one that a layout cuts, the piece has to lie in one group.
         let mut axes: Vec<(Ix, bool)> = Vec::new();
         for ix in at {
@@ -440,7 +484,7 @@ impl Lower<'_, '_> {
             return Ok(None);
         }
         let at: Vec<Ix> = physical.into_iter().map(|(ix, _)| ix).collect();
-        self.physical_address(buffer, &at).map(Some)
+        self.physical_address(buffer, &at, bounds).map(Some)
     }
 
     fn vector_prim(&mut self, width: i64, prim: Prim, args: &[Vector]) -> Outcome<Vector> {
@@ -567,6 +611,15 @@ fn reads(word: &Word) -> bool {
     let mut reads = Reads(false);
     reads.word(word);
     reads.0
+}
+
+/// The cells that a word loads.
+struct Loads(Vec<Access>);
+
+impl Visit for Loads {
+    fn load(&mut self, access: &Access) {
+        self.0.push(access.clone());
+    }
 }
 
 /// Whether a part of a word that all lanes share reads memory: under a choice it may not be read for lanes that do not choose

@@ -21,6 +21,15 @@ pub(crate) struct Memory {
     pub(crate) physical: Vec<String>,
 }
 
+/// Whether an address is known to be one of its buffer's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// It is.
+    Inside,
+    /// It may lie anywhere.
+    Unknown,
+}
+
 impl Memory {
     /// So many elements in a row.
     pub(crate) fn row(base: String, elem: &Ty, count: String) -> Memory {
@@ -54,11 +63,11 @@ impl Lower<'_, '_> {
             let b = || Box::new(ix.clone());
             known.divided(&ix, by, 0).unwrap_or_else(|| (Ix::Div(b(), by), Ix::Mod(b(), by)))
         });
-        self.physical_address(memory, &at)
+        self.physical_address(memory, &at, Bounds::Inside)
     }
 
     /// The address of a cell by its indices in memory.
-    pub(crate) fn physical_address(&mut self, memory: &Memory, at: &[Ix]) -> Outcome<String> {
+    pub(crate) fn physical_address(&mut self, memory: &Memory, at: &[Ix], bounds: Bounds) -> Outcome<String> {
         let at = at.iter().map(|i| self.ix(i)).collect::<Outcome<Vec<_>>>()?;
         let Some((last, rows)) = at.split_last() else { return Err(self.ill_formed("an access has no index")) };
         let row = self.row_major(rows, &memory.physical);
@@ -66,8 +75,17 @@ impl Lower<'_, '_> {
             Some(n) => self.scale(&row, n),
             None => row,
         };
-        let base = self.offset(memory, &memory.base.clone(), &row);
-        Ok(self.offset(memory, &base, last))
+        match bounds {
+            Bounds::Inside => {
+                let base = self.offset(memory, &memory.base.clone(), &row);
+                Ok(self.offset(memory, &base, last))
+            }
+            Bounds::Unknown => {
+                let (ty, base) = (in_memory(&memory.elem), memory.base.clone());
+                let row = self.em.def(format_args!("getelementptr {ty}, ptr {base}, i64 {row}"));
+                Ok(self.em.def(format_args!("getelementptr {ty}, ptr {row}, i64 {last}")))
+            }
+        }
     }
 
     /// `((i0 * n1) + i1) * n2 + ..`, over the indices that are given.

@@ -17,7 +17,7 @@ impl Lower<'_, '_> {
         let mut allocated = Vec::new();
         for (n, s) in block.iter().enumerate() {
             self.span = s.span;
-            if self.versions(&block[n..])? {
+            if self.tile(&block[n..])? {
                 break;
             }
             // A vector `let` is filled by the statement after it.

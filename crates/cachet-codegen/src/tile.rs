@@ -18,8 +18,25 @@ const MAX_WRITTEN_OUT: i64 = 256;
 const MAX_LINES: usize = 200_000;
 
 impl Lower<'_, '_> {
-    /// What follows the declaration of an array of vectors, for each number of rows; false where there is but one version.
-    pub(crate) fn versions(&mut self, rest: &[Stmt]) -> Outcome<bool> {
+    /// What follows the declaration of an array of vectors.
+    pub(crate) fn tile(&mut self, rest: &[Stmt]) -> Outcome<bool> {
+        let outer = self.tiles;
+        if let Some(StmtKind::Var { local, .. }) = rest.first().map(|s| &s.kind)
+            && self.fun.locals.get(local.index()).is_some_and(|i| i.vector && i.dims.len() > 1)
+        {
+            self.tiles = self.loops.last().copied();
+        }
+        let done = self.versions(rest);
+        if let Ok(false) = done {
+            // The statements follow one by one, in this block.
+            return done;
+        }
+        self.tiles = outer;
+        done
+    }
+
+    /// One version for each number of rows; false where there is but one.
+    fn versions(&mut self, rest: &[Stmt]) -> Outcome<bool> {
         let Some(StmtKind::Var { local, .. }) = rest.first().map(|s| &s.kind) else { return Ok(false) };
         let Some(info) = self.fun.locals.get(local.index()) else { return Ok(false) };
         let rows = match info.dims.as_slice() {
