@@ -55,5 +55,5 @@ pub use measure::{
     measure, median, modes, quantile,
 };
 pub use peers::{AbsentPeer, Family, Peer, PeerSearch, Peers, Product, clear_openblas_environment, find_peers};
-pub use probe::{FmaProbe, ProbeElement};
+pub use probe::{FmaProbe, Peak, ProbeElement};
 pub use traffic::{Traffic, TrafficProbe};
