@@ -13,6 +13,14 @@ pub fn involuntary_switches() -> u64 {
     u64::try_from(usage.counters[sys::ResourceUsage::INVOLUNTARY_SWITCHES]).unwrap_or(0)
 }
 
+/// Seconds that processors have spent on this thread; `None` where the system does not say.
+pub fn thread_seconds() -> Option<f64> {
+    let mut time = sys::TimeSpec::default();
+    // SAFETY: `time` has the layout of `struct timespec` on 64-bit Linux and macOS.
+    let status = unsafe { sys::clock_gettime(sys::CLOCK_THREAD, &raw mut time) };
+    (status == 0).then_some(time.seconds as f64 + time.nanoseconds as f64 * 1e-9)
+}
+
 /// Number of cores that this process may use.
 pub fn cpu_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -96,6 +104,22 @@ mod tests {
         assert_eq!(allowed(), core.to_string());
         drop(pinned);
         assert_eq!(allowed(), before);
+    }
+
+    #[test]
+    fn a_sleeping_thread_costs_no_time_of_its_own() {
+        let spin = |seconds: f64| {
+            let start = thread_seconds().unwrap();
+            while thread_seconds().unwrap() - start < seconds {}
+        };
+        let start = thread_seconds().unwrap();
+        spin(0.01);
+        let spent = thread_seconds().unwrap() - start;
+        assert!((0.01..0.02).contains(&spent), "{spent}");
+        let wall = std::time::Instant::now();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let slept = thread_seconds().unwrap() - start - spent;
+        assert!(wall.elapsed().as_secs_f64() >= 0.03 && slept < 0.01, "{slept}");
     }
 
     #[test]

@@ -60,5 +60,5 @@ pub use measure::{
 };
 pub use peers::{AbsentPeer, Family, Peer, PeerSearch, Peers, Product, clear_openblas_environment, find_peers};
 pub use pool::{GridBody, MOST_THREADS, Order, Pool, PoolInterface, RunGrid};
-pub use probe::{FmaProbe, ProbeElement};
+pub use probe::{FmaProbe, Peak, ProbeElement};
 pub use traffic::{Traffic, TrafficProbe};

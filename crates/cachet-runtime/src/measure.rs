@@ -8,8 +8,10 @@
 //!
 //! Rounds go on, up to twice as many as were asked for, until as many count as were asked for; then the budget ends them.
 //!
-//! On a machine so busy that nearly all rounds would be dropped, the better half is kept and the report says so
-//! ([`MeasureReport::noisy`]).
+//! On a machine so busy that nearly all rounds would be dropped, the report says so ([`MeasureReport::noisy`]). Where the
+//! contenders work on the calling thread alone, times and probes are then those that processors spent on that thread:
+//! what other processes took is not counted, so rounds in which the thread was switched out serve too. Otherwise, and
+//! where even so too few rounds are left, the better half is kept.
 //!
 //! The caller compares bits before, fills inputs, poisons outputs; only the closure is inside the timed region.
 
@@ -19,9 +21,10 @@ use std::time::{Duration, Instant};
 
 pub use statistics::{Interval, Modes, interval, median, modes, quantile};
 
-use crate::clock::{PinnedThread, involuntary_switches};
+use crate::clock::{PinnedThread, involuntary_switches, thread_seconds};
 use crate::error::{ToolError, ToolErrorKind};
 use crate::fpmode::FpGuard;
+use crate::probe::Peak;
 
 /// Something to be timed.
 pub struct Contender<'a> {
@@ -64,6 +67,8 @@ pub struct MeasureOptions {
     pub seed: u64,
     /// Whether to hold the thread on its core.
     pub pin: bool,
+    /// Whether the contenders work on the calling thread alone, so that what processors spend on it is their time.
+    pub alone: bool,
 }
 
 impl Default for MeasureOptions {
@@ -79,6 +84,7 @@ impl Default for MeasureOptions {
             budget: Duration::from_secs(10),
             seed: 0x0CAC_4E70_5EED,
             pin: true,
+            alone: false,
         }
     }
 }
@@ -111,6 +117,8 @@ pub struct MeasureReport {
     pub dropped_switched_out: usize,
     /// Nearly all rounds would have been dropped: the better half was kept, undisturbed rounds first, then by probe.
     pub noisy: bool,
+    /// On a busy machine: times are those that processors spent on the thread.
+    pub of_thread: bool,
     /// The budget cut the number of rounds.
     pub shortened: bool,
     /// The core that the thread was held on.
@@ -187,10 +195,10 @@ impl MeasureReport {
     }
 }
 
-/// Runs the protocol. `probe` returns the FMA peak in GFLOP/s, taking about a millisecond.
+/// Runs the protocol. `probe` returns the FMA peak, taking about a millisecond.
 pub fn measure(
     contenders: &mut [Contender<'_>],
-    probe: &mut dyn FnMut() -> f64,
+    probe: &mut dyn FnMut() -> Peak,
     options: &MeasureOptions,
 ) -> Result<MeasureReport, ToolError> {
     if options.baseline >= contenders.len() {
@@ -238,12 +246,14 @@ struct Round {
     switched_out: bool,
     /// Mean seconds per call, per contender.
     times: Vec<Option<f64>>,
+    /// Both probes and the times again, by what processors spent on the thread.
+    own: Option<([f64; 2], Vec<Option<f64>>)>,
 }
 
 /// Warms up, learns how long calls take, and fits the rounds into the budget.
 fn plan(
     contenders: &mut [Contender<'_>],
-    probe: &mut dyn FnMut() -> f64,
+    probe: &mut dyn FnMut() -> Peak,
     options: &MeasureOptions,
     start: Instant,
 ) -> Plan {
@@ -316,7 +326,7 @@ fn time_of(run: &mut dyn FnMut()) -> f64 {
 
 fn run_rounds(
     contenders: &mut [Contender<'_>],
-    probe: &mut dyn FnMut() -> f64,
+    probe: &mut dyn FnMut() -> Peak,
     plan: &Plan,
     options: &MeasureOptions,
 ) -> Vec<Round> {
@@ -334,17 +344,25 @@ fn run_rounds(
         }
         random.shuffle(&mut order);
         let switches = involuntary_switches();
+        let clock: fn() -> Option<f64> = if options.alone { thread_seconds } else { || None };
         let before = probe();
         let mut times = vec![None; contenders.len()];
+        let mut own_times = vec![None; contenders.len()];
         for &index in &order {
             let share = &plan.contenders[index];
             if share.takes_part(round, plan.rounds) && (round < plan.rounds || !share.slow) {
-                times[index] = Some(time_calls(&mut contenders[index], share.calls));
+                let contender = &mut contenders[index];
+                let (wall, own) = timed(clock, || (0..share.calls).for_each(|_| (contender.run)()));
+                times[index] = Some(wall / share.calls as f64);
+                own_times[index] = own.map(|own| own / share.calls as f64);
             }
         }
         let after = probe();
         let switched_out = involuntary_switches() != switches;
-        rounds.push(Round { probe: before.min(after), probes: [before, after], switched_out, times });
+        let own_probes = before.of_thread.zip(after.of_thread).filter(|_| options.alone);
+        let own = own_probes.map(|(before, after)| ([before, after], own_times));
+        let probes = [before.wall, after.wall];
+        rounds.push(Round { probe: probes[0].min(probes[1]), probes, switched_out, times, own });
     }
     rounds
 }
@@ -355,12 +373,13 @@ fn enough(rounds: &[Round], wanted: usize, floor: f64) -> bool {
     rounds.iter().filter(|round| round.probe >= least && !round.switched_out).count() >= wanted
 }
 
-fn time_calls(contender: &mut Contender<'_>, calls: u64) -> f64 {
+/// The time that passed, and the time that a clock says was spent.
+fn timed(clock: fn() -> Option<f64>, run: impl FnOnce()) -> (f64, Option<f64>) {
+    let own = clock();
     let start = Instant::now();
-    for _ in 0..calls {
-        (contender.run)();
-    }
-    start.elapsed().as_secs_f64() / calls as f64
+    run();
+    let wall = start.elapsed().as_secs_f64();
+    (wall, clock().zip(own).map(|(after, before)| after - before))
 }
 
 /// The generator of Steele, Lea and Flood (2014); any would do, a fixed one makes runs comparable.
@@ -384,7 +403,8 @@ impl SplitMix {
 }
 
 fn evaluate(contenders: &[Contender<'_>], plan: &Plan, rounds: &[Round], options: &MeasureOptions) -> MeasureReport {
-    let selection = select(rounds, options.probe_floor);
+    let (selection, of_thread) = choose(rounds, options.probe_floor);
+    let rounds = of_thread.as_deref().unwrap_or(rounds);
     let row = |(index, contender): (usize, &Contender<'_>)| {
         let share = &plan.contenders[index];
         evaluate_one(index, contender, share, rounds, &selection.kept, options.baseline)
@@ -405,9 +425,10 @@ fn evaluate(contenders: &[Contender<'_>], plan: &Plan, rounds: &[Round], options
         dropped_slow_probe: selection.slow_probe,
         dropped_switched_out: selection.switched_out,
         noisy: selection.noisy,
+        of_thread: of_thread.is_some(),
         shortened: plan.shortened || rounds.len() < plan.rounds,
         core: None,
-        probe: ProbeSummary { best: largest(&probes), median: median(&probes) },
+        probe: ProbeSummary { best: selection.best, median: median(&probes) },
         rounds: records,
         elapsed: Duration::ZERO,
     }
@@ -419,24 +440,51 @@ struct Selection {
     slow_probe: usize,
     switched_out: usize,
     noisy: bool,
+    /// The best probe.
+    best: f64,
+}
+
+/// The rounds that count; on a busy machine also the rounds by the thread's own time, where all have it.
+fn choose(rounds: &[Round], floor: f64) -> (Selection, Option<Vec<Round>>) {
+    let by_wall = select(rounds, floor);
+    if !by_wall.noisy {
+        return (by_wall, None);
+    }
+    let of_thread = |round: &Round| {
+        let (probes, times) = round.own.clone()?;
+        // What others took is not in these times.
+        Some(Round { probe: probes[0].min(probes[1]), probes, switched_out: false, times, own: None })
+    };
+    match rounds.iter().map(of_thread).collect::<Option<Vec<Round>>>() {
+        Some(own) => {
+            // Reading two clocks is not one act: a single probe may seem far too fast.
+            let best = quantile(&own.iter().flat_map(|round| round.probes).collect::<Vec<_>>(), 0.9);
+            (Selection { noisy: true, ..select_under(&own, best, floor) }, Some(own))
+        }
+        None => (by_wall, None),
+    }
 }
 
 fn select(rounds: &[Round], floor: f64) -> Selection {
     let probes: Vec<f64> = rounds.iter().flat_map(|round| round.probes).collect();
-    let least = largest(&probes) * floor;
+    select_under(rounds, largest(&probes), floor)
+}
+
+fn select_under(rounds: &[Round], best: f64, floor: f64) -> Selection {
+    let least = best * floor;
     let slow_probe = rounds.iter().filter(|round| round.probe < least).count();
     let switched_out = rounds.iter().filter(|round| round.probe >= least && round.switched_out).count();
     let kept: Vec<usize> =
         (0..rounds.len()).filter(|&index| rounds[index].probe >= least && !rounds[index].switched_out).collect();
     let needed = LEAST_KEPT.max((rounds.len() as f64 * LEAST_KEPT_SHARE) as usize);
     if kept.len() >= needed {
-        return Selection { kept, slow_probe, switched_out, noisy: false };
+        return Selection { kept, slow_probe, switched_out, noisy: false, best };
     }
     let kept = best_half((0..rounds.len()).collect(), rounds);
     let dropped: Vec<&Round> =
         (0..rounds.len()).filter(|index| !kept.contains(index)).map(|index| &rounds[index]).collect();
     let slow_probe = dropped.iter().filter(|round| round.probe < least).count();
-    Selection { kept, slow_probe, switched_out: dropped.len() - slow_probe, noisy: true }
+    Selection { kept, slow_probe, switched_out: dropped.len() - slow_probe, noisy: true, best }
 }
 
 /// The half of the given rounds, rounded up, that is best: not switched out before switched out, then by probe;
@@ -498,7 +546,7 @@ mod tests {
     use super::*;
 
     fn round(probes: [f64; 2], switched_out: bool, times: &[Option<f64>]) -> Round {
-        Round { probe: probes[0].min(probes[1]), probes, switched_out, times: times.to_vec() }
+        Round { probe: probes[0].min(probes[1]), probes, switched_out, times: times.to_vec(), own: None }
     }
 
     fn plan_of(slow: &[bool]) -> Plan {
@@ -538,6 +586,36 @@ mod tests {
         assert_eq!(selection.kept, [0, 2, 4]);
         assert_eq!(selection.slow_probe, 2);
         assert_eq!(select(&rounds_with(2), 0.97).kept, [0, 3, 4]);
+    }
+
+    #[test]
+    fn a_busy_machine_is_measured_by_the_threads_own_time() {
+        // Half of the wall's time went to others, more in one contender than in the other. One probe is a glitch.
+        let after = |n: usize| match n {
+            1 => 900.0,
+            2 => 50.0,
+            _ => 99.0,
+        };
+        let busy = |n: usize| Round {
+            own: Some(([100.0, after(n)], vec![Some(1.0), Some(0.5)])),
+            ..round([40.0, 50.0 + n as f64], true, &[Some(3.0), Some(0.75)])
+        };
+        let rounds: Vec<Round> = (0..8).map(busy).collect();
+        let options = MeasureOptions::default();
+        let report = evaluate(&two_contenders(), &plan_of(&[false, false]), &rounds, &options);
+        assert!(report.noisy && report.of_thread);
+        assert_eq!((report.rounds_kept, report.dropped_slow_probe), (7, 1));
+        assert_eq!((report.rows[0].median, report.rows[1].ratio.unwrap().median), (1.0, 2.0));
+        assert_eq!((report.probe.best, report.rounds[0].peak), (100.0, 100.0));
+        // A quiet machine has no need of it, and a round without it leaves only the wall's time.
+        let quiet: Vec<Round> =
+            rounds.iter().map(|r| Round { own: r.own.clone(), ..round([99.0, 99.0], false, &r.times) }).collect();
+        let report = evaluate(&two_contenders(), &plan_of(&[false, false]), &quiet, &options);
+        assert!(!report.noisy && !report.of_thread && report.rows[0].median == 3.0);
+        let mut rounds = rounds;
+        rounds[3].own = None;
+        let report = evaluate(&two_contenders(), &plan_of(&[false, false]), &rounds, &options);
+        assert!(report.noisy && !report.of_thread && report.rows[0].median == 3.0);
     }
 
     #[test]
@@ -614,7 +692,7 @@ mod tests {
 
     #[test]
     fn a_baseline_that_does_not_exist_is_misuse() {
-        let error = measure(&mut [], &mut || 1.0, &MeasureOptions::default()).unwrap_err();
+        let error = measure(&mut [], &mut || 1.0.into(), &MeasureOptions::default()).unwrap_err();
         assert_eq!(error.kind, ToolErrorKind::Misuse);
     }
 }

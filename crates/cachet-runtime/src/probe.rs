@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use crate::clock::thread_seconds;
 use crate::error::ToolError;
 use crate::llvm::{BufferArg, HostTarget, Jit, Kernel, KernelArity, Llvm};
 
@@ -52,6 +53,22 @@ pub struct FmaProbe {
     output: [u8; 64],
 }
 
+/// What a run of the probe reached, in GFLOP/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// By the time that passed.
+    pub wall: f64,
+    /// By the time that processors spent on the thread, where the system says that.
+    pub of_thread: Option<f64>,
+}
+
+impl From<f64> for Peak {
+    /// By the time that passed only.
+    fn from(wall: f64) -> Peak {
+        Peak { wall, of_thread: None }
+    }
+}
+
 /// How long one run takes, in seconds.
 const RUN_TIME: f64 = 1e-3;
 /// Registers left for the two operands and what the compiler needs.
@@ -82,6 +99,15 @@ impl FmaProbe {
     pub fn run(&mut self) -> f64 {
         let seconds = self.time().unwrap_or(f64::INFINITY);
         self.flops_per_iteration * self.iterations as f64 / seconds * 1e-9
+    }
+
+    /// Runs once and returns what it reached by both clocks.
+    pub fn peaks(&mut self) -> Peak {
+        let before = thread_seconds();
+        let wall = self.run();
+        let own = thread_seconds().zip(before).map(|(after, before)| after - before).filter(|own| *own > 0.0);
+        let flops = self.flops_per_iteration * self.iterations as f64;
+        Peak { wall, of_thread: own.map(|own| flops / own * 1e-9) }
     }
 
     /// The best of several runs over at least 50 ms, in GFLOP/s: the peak of this core once it is warm.

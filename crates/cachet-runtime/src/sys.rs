@@ -21,6 +21,20 @@ pub(crate) const RUSAGE: c_int = 1; // RUSAGE_THREAD
 #[cfg(not(target_os = "linux"))]
 pub(crate) const RUSAGE: c_int = 0; // RUSAGE_SELF
 
+/// The clock of what processors spend on the calling thread.
+#[cfg(target_os = "linux")]
+pub(crate) const CLOCK_THREAD: c_int = 3;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const CLOCK_THREAD: c_int = 16;
+
+/// `struct timespec` on every 64-bit Unix.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct TimeSpec {
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: c_long,
+}
+
 /// Two `timeval`s (32 bytes on every 64-bit Unix), then fourteen counters of type `long`.
 #[repr(C)]
 #[derive(Default)]
@@ -48,6 +62,7 @@ unsafe extern "C" {
     #[cfg(target_os = "linux")]
     pub(crate) fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn sysconf(name: c_int) -> c_long;
+    pub(crate) fn clock_gettime(clock: c_int, time: *mut TimeSpec) -> c_int;
     pub(crate) fn getrusage(who: c_int, usage: *mut ResourceUsage) -> c_int;
     #[cfg(target_os = "linux")]
     pub(crate) fn sched_getcpu() -> c_int;

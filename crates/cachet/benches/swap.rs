@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut probe = FmaProbe::new(&llvm, ProbeElement::F32)?;
     let options = MeasureOptions { baseline: 1, budget: Duration::from_secs(40), ..MeasureOptions::default() };
-    let report = measure(&mut contenders, &mut || probe.run(), &options)?;
+    let report = measure(&mut contenders, &mut || probe.peaks(), &options)?;
     for row in &report.rows {
         let ratio = row
             .ratio

@@ -138,9 +138,10 @@ impl Contest<'_> {
             seed: options.seed,
             // Threads that are started by a pinned one would share its core.
             pin: options.threads == 1,
+            alone: options.threads == 1,
             ..MeasureOptions::default()
         };
-        let report = measure(&mut contenders, &mut || probe.run(), &measure_options).map_err(Problem::Tool)?;
+        let report = measure(&mut contenders, &mut || probe.peaks(), &measure_options).map_err(Problem::Tool)?;
         Ok((report, sources))
     }
 }

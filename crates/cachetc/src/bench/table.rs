@@ -121,7 +121,9 @@ pub fn rounds(g: &Group, seed: u64) -> String {
         text.push_str(&format!(", on core {core}"));
     }
     text.push_str(&format!(", seed {seed}"));
-    if r.noisy {
+    if r.of_thread {
+        text.push_str(", on a busy machine: times are what processors spent on the thread");
+    } else if r.noisy {
         text.push_str(", on a busy machine: the better half");
     }
     if r.shortened {

@@ -44,7 +44,7 @@ fn group(g: &Group) -> Value {
     json!({
         "name": g.name, "sizes": sizes, "element": g.element.to_string(), "flops": g.roof.flops, "bytes": g.roof.bytes(),
         "sampled": g.sampled, "cells": g.cells, "threads": g.threads, "roof_gflops": r.probe.best, "roof": roof(g),
-        "baseline": baseline, "rounds": r.rounds_kept, "rounds_run": r.rounds_run, "noisy": r.noisy,
+        "baseline": baseline, "rounds": r.rounds_kept, "rounds_run": r.rounds_run, "noisy": r.noisy, "of_thread": r.of_thread,
         "shortened": r.shortened, "dropped": { "slow_probe": r.dropped_slow_probe, "switched_out": r.dropped_switched_out },
         "core": r.core, "probe_median_gflops": r.probe.median, "rows": rows, "peers": peers,
     })
