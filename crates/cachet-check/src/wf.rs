@@ -30,13 +30,17 @@ pub use dead::dead;
 
 use crate::condition::{Condition, Failure, Kind, Wording, misfit};
 use crate::context::{Context, Shown};
-use crate::events::{Contexts, Event, What, events};
+use crate::events::{Contexts, Event, Frame, FrameKind, What, events};
 use crate::formula::{Formula, Term};
 use crate::proofs::Proofs;
 use crate::prover::Verdict;
-use cachet_core::ir::{Access, Buffer, BufferInfo, Elem, Fun, Ix, Layout, Local, Program, Role, Strides, VarKind};
+use cachet_core::ir::{
+    Access, Buffer, BufferInfo, Domain, Elem, Fun, Ix, Layout, Local, Program, Role, Strides, Var, VarKind,
+};
 use cachet_core::layout;
 use cachet_core::print::Names;
+use cachet_core::rewrite::Live;
+use cachet_core::vectors::count_of;
 use cachet_source::{Diagnostic, Kind as Severity, codes};
 use std::sync::Arc;
 
@@ -116,9 +120,24 @@ fn bounds(names: &Names<'_>, fun: &Fun, cx: &Context, a: &Access, event: &Event,
         let goal = Formula::within(0, cx.ix(ix), cx.ix(extent));
         let (x, hi) = (names.ix(ix).into(), names.ix(extent).into());
         let claim = Wording::Within { what: what.clone(), lo: zero.clone(), x, hi };
-        let c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim);
+        let mut c = Condition::new(Kind::Bounds, codes::BOUNDS, cx, goal, claim);
+        if let Some((lane, masked)) = lane_of(fun, ix, event) {
+            c = c.note(format!("`{}` counts the lanes of the vector", names.var(lane)));
+            if !masked {
+                c = c.help("lanes beyond the end are left out by a mask: `store c[g.lo ..+ 8] = x mask g.len`");
+            }
+        }
         out.push(c.at(place, outside.clone()).at(info.span.0, has.clone()));
     }
+}
+
+/// The lane that an index depends on, and whether some of the lanes are left out.
+fn lane_of(fun: &Fun, ix: &Ix, event: &Event) -> Option<(Var, bool)> {
+    let lane = Live::of_ix(ix).vars.into_iter().find(|v| count_of(&fun.vars, *v).is_some())?;
+    let whole = count_of(&fun.vars, lane).map(Ix::Lit)?;
+    let all =
+        |f: &Frame| matches!(&f.kind, FrameKind::Loop(v, Domain::Range { lo: _, hi }) if *v == lane && *hi == whole);
+    Some((lane, !event.frames.iter().any(all)))
 }
 
 /// As [`bounds`], of a local array.

@@ -49,7 +49,7 @@ pub fn site(
     args: &Args,
     call: &StepCall,
 ) -> Result<Result<Found, Option<Reason>>, Diagnostic> {
-    let order = loops::of(&fun.body);
+    let order: Vec<Var> = loops::of(&fun.body).into_iter().filter(|v| !loops::is_lane(fun, *v)).collect();
     let ways = Cell::new(MOST_WAYS);
     let (path, found) = (Vec::new(), Vec::new());
     let mut search = Search { program, fun, step, args, order: &order, ways: &ways, path, found, nearest: None };

@@ -40,6 +40,7 @@ impl Visit for Nests<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         let name = |v: &Var| self.fun.vars[v.index()].name.clone();
         match &stmt.kind {
+            StmtKind::For { var, .. } if is_lane(self.fun, *var) => visit_stmt(self, stmt),
             StmtKind::For { var, .. } => self.enter(vec![name(var)], |n| visit_stmt(n, stmt)),
             StmtKind::Grid(g) => {
                 let axes = g.axes.iter().map(|(v, _)| format!("grid {}", name(v))).collect();
@@ -66,6 +67,12 @@ impl Visit for Nests<'_> {
             _ => visit_word(self, word),
         }
     }
+}
+
+/// Whether a variable counts the lanes of a vector. It is no loop that a step can be asked to change, whatever its name:
+/// it is the compiler's.
+pub fn is_lane(fun: &Fun, var: Var) -> bool {
+    cachet_core::vectors::count_of(&fun.vars, var).is_some()
 }
 
 /// Which of its name a loop is, from 1.

@@ -149,7 +149,9 @@ impl<'a> Matcher<'a> {
     fn stmt(&mut self, pat: &Pat, stmt: &Stmt) -> bool {
         self.span = stmt.span.0;
         match (pat, &stmt.kind) {
-            (Pat::For { var, domain, body, .. }, StmtKind::For { var: v, domain: d, body: b }) => {
+            (Pat::For { var, domain, body, .. }, StmtKind::For { var: v, domain: d, body: b })
+                if !loops::is_lane(self.fun, *v) =>
+            {
                 let place = format!("the loop over {}", self.names().var(*v));
                 let outer = self.vars.get(var).copied();
                 let matched = self.is_wanted(var, *v)
@@ -159,7 +161,11 @@ impl<'a> Matcher<'a> {
                 restore(&mut self.vars, var, outer);
                 matched
             }
-            (Pat::ForAll { vars, domains, body, .. }, StmtKind::For { .. }) => self.nest(vars, domains, body, stmt),
+            (Pat::ForAll { vars, domains, body, .. }, StmtKind::For { var: v, .. })
+                if !loops::is_lane(self.fun, *v) =>
+            {
+                self.nest(vars, domains, body, stmt)
+            }
             (Pat::If { guard, then, els, .. }, StmtKind::If { guard: g, then: t, els: e }) => {
                 self.guard(guard, g)
                     && self.inner("the `then`".into(), then, t)
@@ -216,6 +222,9 @@ impl<'a> Matcher<'a> {
     /// Whether a loop has a name, and is the one of that name that was asked for.
     fn has_name(&mut self, var: Var, name: &str, nth: Option<u32>) -> bool {
         let found = self.names().var(var);
+        if loops::is_lane(self.fun, var) {
+            return self.fail(format!("a vector statement stands where a loop over {name} is wanted"));
+        }
         if found != name {
             return self.fail(format!("the loop over {found} stands where one over {name} is wanted"));
         }

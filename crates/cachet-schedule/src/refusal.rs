@@ -56,7 +56,8 @@ pub fn with_loops(d: Diagnostic, fun: &Fun, name: &str) -> Diagnostic {
 
 fn loops_of(fun: &Fun) -> BTreeSet<String> {
     let live = Live::of(fun);
-    let loops = live.vars.iter().map(|v| &fun.vars[v.index()]).filter(|v| v.kind != VarKind::Size);
+    let loops =
+        live.vars.iter().map(|v| &fun.vars[v.index()]).filter(|v| matches!(v.kind, VarKind::Index | VarKind::Block));
     loops.map(|v| v.name.clone()).collect()
 }
 
@@ -67,7 +68,7 @@ pub fn no_match(fun: &Fun, step: &StepDef, args: &Args, call: &StepCall, reason:
             return unknown_loop(fun, name, call);
         }
         let order = loops::of(&fun.body);
-        let count = order.iter().filter(|v| fun.vars[v.index()].name == *name).count();
+        let count = order.iter().filter(|v| fun.vars[v.index()].name == *name && !loops::is_lane(fun, **v)).count();
         if nth.is_some_and(|n| n == 0 || n as usize > count) {
             let n = nth.unwrap_or(0);
             let are = if count == 1 { "there is 1".to_string() } else { format!("there are {count}") };

@@ -5,6 +5,7 @@ use cachet_core::pattern::{
     Param, ParamKind, Params, Pat, PatCell, PatDomain, PatGuard, PatIx, PatSubst, PatTy, PatWord, StepDef,
 };
 use cachet_core::print::Names;
+use cachet_core::vectors;
 use std::fmt::Write;
 
 /// `hoist (j, k) c`
@@ -20,6 +21,7 @@ pub fn head(step: &StepDef) -> String {
 /// A statement in a few words.
 pub fn kind(names: &Names<'_>, stmt: &Stmt) -> String {
     match &stmt.kind {
+        StmtKind::For { var, .. } if vectors::count_of(names.vars, *var).is_some() => "a vector statement".into(),
         StmtKind::For { var, .. } => format!("a loop over {}", names.var(*var)),
         StmtKind::Grid(_) => "a grid".into(),
         StmtKind::If { .. } => "an `if`".into(),

@@ -116,7 +116,7 @@ impl Spot {
 pub fn locate(fun: &Fun, wanted: &Named, call: &StepCall) -> Result<Spot, Diagnostic> {
     let mut found = Vec::new();
     spots(&fun.body, &mut Vec::new(), &mut |spot| {
-        if fun.vars[spot.var.index()].name == wanted.name {
+        if fun.vars[spot.var.index()].name == wanted.name && !crate::loops::is_lane(fun, spot.var) {
             found.push(spot);
         }
     });

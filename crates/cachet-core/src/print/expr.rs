@@ -599,6 +599,19 @@ pub(super) fn untyped(word: &Word) -> bool {
     }
 }
 
+/// The element type of an untyped word.
+pub(super) fn untyped_elem(word: &Word) -> Option<Elem> {
+    match word {
+        _ if !untyped(word) => None,
+        Word::Lit(lit) => Some(lit.elem),
+        Word::If(_, a, _) | Word::Let(_, _, a) => untyped_elem(a),
+        Word::Op { op: Op::Prim(Prim::FromBits(to)), .. } => Some(*to),
+        Word::Op { op: Op::Prim(Prim::Select), args, .. } => untyped_elem(args.get(1)?),
+        Word::Op { op: _, arith: _, args } => untyped_elem(args.first()?),
+        _ => None,
+    }
+}
+
 fn parenthesised(text: String, level: Level, least: Level) -> String {
     if level < least { format!("({text})") } else { text }
 }

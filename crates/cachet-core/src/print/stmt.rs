@@ -1,8 +1,8 @@
 //! Statements and functions as text.
 
-use super::expr::Names;
+use super::expr::{Level, Names, untyped_elem};
 use super::value::unambiguous;
-use crate::ir::{Block, BufferInfo, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
+use crate::ir::{Block, BufferInfo, Elem, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
 use crate::vectors::{self, Lanes};
 use std::fmt::Write;
 
@@ -212,6 +212,13 @@ fn stmt(names: &Names<'_>, s: &Stmt, depth: usize, out: &mut String) {
             out.push('\n');
         }
         StmtKind::Print(w) => {
+            // Nothing says the type of what is printed; a number by itself is an f64 or an i64.
+            if let Some(elem) = untyped_elem(w).filter(|e| !matches!(e, Elem::F64 | Elem::I64 | Elem::Bool)) {
+                let ty = Ty::Elem(elem);
+                let text = names.word_in(w, Level::Open, Some(&ty));
+                let _ = writeln!(out, "print (let printed: {} = {text} in printed)", names.ty(&ty));
+                return;
+            }
             let text = names.word(w);
             let atom = matches!(w, Word::Local(..) | Word::Tuple(_) | Word::Part(..));
             let _ = writeln!(out, "{}", if atom { format!("print {text}") } else { format!("print ({text})") });
@@ -288,4 +295,27 @@ fn grid(names: &Names<'_>, g: &Grid, depth: usize, out: &mut String) {
     }
     out.push_str(" do\n");
     block(names, &g.body, depth + 1, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, statements};
+    use crate::ir::{At, Device, Elem, Lit, Op, Prim, Program, Stmt, StmtKind, Word};
+
+    #[test]
+    fn what_is_printed_keeps_its_type() {
+        let program = Program::default();
+        let names = Names::of_tables(&program, &[], &[], (&[], &[]));
+        let said = |word: Word| statements(&names, &vec![Stmt { kind: StmtKind::Print(word), span: At::default() }]);
+        let lit = |elem: Elem, bits: u64| Word::Lit(Lit { elem, bits });
+        let single = |x: f32| lit(Elem::F32, u64::from(x.to_bits()));
+        let double = lit(Elem::F64, (-1.5f64).to_bits());
+        assert_eq!(said(single(-1.8707005)), "print (let printed: f32 = -1.8707005 in printed)\n");
+        assert_eq!(said(double), "print (-1.5)\n");
+        assert_eq!(said(lit(Elem::I64, 7)), "print (7)\n");
+        assert_eq!(said(lit(Elem::U8, 7)), "print (let printed: u8 = 7 in printed)\n");
+        assert_eq!(said(lit(Elem::Bool, 1)), "print (true)\n");
+        let sum = Word::Op { op: Op::Prim(Prim::Add), arith: Device::HOST, args: vec![single(0.5), single(0.25)] };
+        assert_eq!(said(sum), "print (let printed: f32 = 0.5 + 0.25 in printed)\n");
+    }
 }

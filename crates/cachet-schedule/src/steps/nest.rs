@@ -51,7 +51,9 @@ impl Nest {
         let Some(root) = root else { return Err(none("is not there")) };
         let mut loops = Vec::new();
         let mut body = std::slice::from_ref(&root);
-        while let [Stmt { kind: StmtKind::For { var, domain, body: inner }, .. }] = body {
+        while let [Stmt { kind: StmtKind::For { var, domain, body: inner }, .. }] = body
+            && !crate::loops::is_lane(fun, *var)
+        {
             loops.push((*var, domain.clone()));
             body = inner;
         }

@@ -58,12 +58,14 @@ pub fn apply(fun: &Fun, call: &StepCall, pack: &PackCall) -> Result<Rewrite, Dia
     // In lanes, the last axis has two names: of its groups and of a group's lanes.
     let named = over.len() - usize::from(pack.lanes.is_some()).min(over.len());
     if named != rank || fun.buffers[p.index()].extents.len() != rank {
+        let extra = if pack.lanes.is_some() { ", and one for the lanes" } else { "" };
         let message = format!(
-            "`{}` has {rank} axes, `{}` has {}, and {} are named for the copy: all three have to be equal",
+            "`{}` has {} and `{}` {}, and {} given for the copy: it takes one for each axis{extra}",
             array.name,
+            count(rank, "axis", "axes"),
             into.name,
             fun.buffers[p.index()].extents.len(),
-            named
+            count(over.len(), "name is", "names are"),
         );
         return refuse(into.span, message);
     }
@@ -121,6 +123,10 @@ pub fn apply(fun: &Fun, call: &StepCall, pack: &PackCall) -> Result<Rewrite, Dia
         }
         None => refuse(along.span, "the loop is gone".into()),
     }
+}
+
+fn count(n: usize, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
 }
 
 fn three(pack: &PackCall, call: &StepCall) -> Result<[Named; 3], Diagnostic> {

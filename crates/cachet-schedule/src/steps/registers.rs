@@ -19,6 +19,9 @@ use cachet_source::{Diagnostic, Span, codes};
 /// The most rows, and the most lanes, of a tile.
 const MOST: i64 = 1024;
 
+/// What helps where the sum is a loop already.
+const BEFORE_OPENED: &str = "hold the tile before the sum is opened: `registers` makes the loop over its index itself";
+
 /// The two loops, the sum, and where it is stored.
 struct Site<'f> {
     spot: Spot,
@@ -98,6 +101,13 @@ fn site<'f>(
         d.note("`registers (i, j) into c` wants `for i .. do for j .. do store c[..] = fold ..`, one directly in the other")
     };
     let name = |v: Var| fun.vars[v.index()].name.as_str();
+    for named in [row, lane] {
+        let at = locate(fun, named, call)?;
+        if !crate::loops::is_loop(&fun.body, at.var) {
+            return Err(refused(named.span, format!("`{}` is a sum, and a tile has two loops", named.name), call)
+                .help("the loop over the sum's index is made by `registers`, outside the tile's rows"));
+        }
+    }
     let Some(Stmt { kind: StmtKind::For { var: outer, domain: first, body }, span }) = spot.stmt(fun) else {
         return Err(shape(format!("`{}` is not a loop", row.name)));
     };
@@ -112,12 +122,11 @@ fn site<'f>(
         _ => return Err(shape(format!("`{}` and `{}` are not directly inside one another", row.name, lane.name))),
     };
     let [Stmt { kind: StmtKind::Store { to, word }, .. }] = body.as_slice() else {
-        return Err(shape(format!("what stands in `{}` is not one store", name(*inner))));
+        let d = shape(format!("what stands in `{}` is not one store", name(*inner)));
+        return Err(d.help(BEFORE_OPENED));
     };
     let Word::Fold(fold) = word else {
-        let opened = "what is stored there is no sum";
-        let d = shape(opened.into());
-        return Err(d.help("hold the tile before the sum is opened: `registers` makes the loop over its index itself"));
+        return Err(shape("what is stored there is no sum".into()).help(BEFORE_OPENED));
     };
     if fun.buffers[to.buffer.index()].name != into.name {
         let message = format!("the sum is stored to `{}`, not to `{}`", fun.buffers[to.buffer.index()].name, into.name);
@@ -228,7 +237,8 @@ fn through(
     }
     let step = names.word(&site.fold.body);
     let message = format!("the sum's step is not `{name}` of what it adds and the total");
-    Err(refused(*span, message, call).note(format!("its step is `{step}`")))
+    let d = refused(*span, message, call).note(format!("its step is `{step}`"));
+    Err(if found.is_empty() { d } else { d.help(format!("write `through {found}`")) })
 }
 
 /// How the tile starts.
