@@ -432,8 +432,8 @@ fn functions(name: &str, used: &[Capture], written: &BTreeSet<String>, body: &st
         "define internal void @{name}.part(i64 noundef %first, i64 noundef %last{parameters}) noinline #0 {{\n{body}}}\n\n"
     );
     let ty = environment(used);
-    let _ = writeln!(out, "define internal void @{name}(ptr %env, i64 %first, i64 %last) #0 {{\nentry:");
     // Writing to a `String` cannot fail.
+    let _ = writeln!(out, "define internal void @{name}(ptr %env, i64 %first, i64 %last) #0 {{\nentry:");
     for (n, c) in used.iter().enumerate() {
         let _ = writeln!(out, "  %a{n} = getelementptr inbounds {ty}, ptr %env, i64 0, i32 {n}");
         let _ = writeln!(out, "  {} = load {}, ptr %a{n}", c.inner, c.ty);
