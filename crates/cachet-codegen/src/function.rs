@@ -5,8 +5,9 @@ use crate::grid::Grids;
 use crate::known::Known;
 use crate::memory::Memory;
 use crate::module::Module;
+use crate::tile::Trim;
 use crate::types::{Value, is_abstract};
-use cachet_core::ir::{At, Buffer, Fun, FunId, Local, Program, Role, Strides, Ty, Var};
+use cachet_core::ir::{At, Buffer, Fun, FunId, Guard, Local, Program, Role, Strides, Ty, Var};
 use cachet_core::layout;
 use cachet_source::{Diagnostic, codes};
 use std::fmt::Write;
@@ -53,6 +54,10 @@ pub(crate) struct Lower<'a, 'm> {
     pub(crate) known: Known,
     /// Whether the statements being lowered are for a number of rows that is not known.
     pub(crate) any_rows: usize,
+    /// Guards that are decided where code is being written.
+    pub(crate) decided: Vec<(Guard, bool)>,
+    /// Lanes that are left out where code is being written.
+    pub(crate) trim: Option<Trim>,
     /// The loops around the statement being lowered, outermost first, with the sizes of their blocks.
     pub(crate) loops: Vec<(Var, Option<i64>)>,
     /// The loop that goes from one tile of registers to the next, where one is being loaded.
@@ -75,6 +80,8 @@ pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external:
         grids: Grids::new(symbol),
         known: Known::of(fun),
         any_rows: 0,
+        decided: Vec::new(),
+        trim: None,
         loops: Vec::new(),
         tiles: None,
     };

@@ -77,7 +77,12 @@ impl Lower<'_, '_> {
             _ => None,
         };
         for (offset, width) in pieces {
-            let mask = active.as_ref().map(|active| self.first_lanes(active, offset, width));
+            if self.left_out(lanes, offset) {
+                continue;
+            }
+            let whole = self.trim.as_ref().is_some_and(|t| t.active == *lanes.active && offset + width <= t.full);
+            let active = active.as_ref().filter(|_| !whole);
+            let mask = active.map(|active| self.first_lanes(active, offset, width));
             let piece = Piece { lane: lanes.var, offset, width, mask: mask.as_deref() };
             self.bind_var(lanes.var, Index::Plain(offset.to_string()));
             self.known.set(lanes.var, Some(offset));
@@ -90,6 +95,17 @@ impl Lower<'_, '_> {
             self.em.open(&after);
         }
         Ok(true)
+    }
+
+    /// Whether a piece of a statement has only lanes that nobody sees.
+    fn left_out(&self, lanes: &Lanes<'_>, offset: i64) -> bool {
+        let Some(trim) = &self.trim else { return false };
+        let unseen = match &lanes.stmt.kind {
+            StmtKind::Assign { local, .. } => trim.locals.contains(local),
+            StmtKind::Store { .. } => trim.active == *lanes.active,
+            _ => false,
+        };
+        unseen && offset >= trim.used
     }
 
     fn piece(&mut self, piece: &Piece<'_>, stmt: &StmtKind) -> Outcome<()> {
@@ -231,6 +247,9 @@ impl Lower<'_, '_> {
 
     /// A choice that each lane makes: what a lane does not choose, it does not read.
     fn vector_choice(&mut self, piece: &Piece<'_>, guard: &Guard, a: &Word, b: &Word) -> Outcome<Vector> {
+        if let Some(holds) = self.holds(piece, guard) {
+            return self.vector(piece, if holds { a } else { b }, None);
+        }
         let (yes, no) = self.chosen(piece, guard)?;
         let width = piece.width;
         let narrowed = |this: &mut Self, with: &str| match piece.mask {
@@ -250,17 +269,24 @@ impl Lower<'_, '_> {
         Ok(Vector { elem: a.elem, name })
     }
 
+    /// Whether a guard holds for all lanes of a piece, or for none, where that is known.
+    fn holds(&self, piece: &Piece<'_>, guard: &Guard) -> Option<bool> {
+        if let Some((_, holds)) = self.decided.iter().rev().find(|(g, _)| g == guard) {
+            return Some(*holds);
+        }
+        let Guard::Cmp(Rel::Lt, Ix::Var(v), active) = guard else { return None };
+        let full = self.trim.as_ref().filter(|t| t.active == *active).map(|t| t.full);
+        let active = self.known.value(active).or(full)?;
+        (*v == piece.lane && piece.offset + piece.width <= active).then_some(true)
+    }
+
     /// Which lanes a guard holds for, and which not.
     fn chosen(&mut self, piece: &Piece<'_>, guard: &Guard) -> Outcome<(String, String)> {
         let width = piece.width;
         let yes = match guard {
             Guard::Cmp(Rel::Lt, Ix::Var(v), active) if *v == piece.lane => {
-                if self.known.value(active).is_some_and(|n| n >= piece.offset + width) {
-                    all_lanes(width, true)
-                } else {
-                    let active = self.ix(active)?;
-                    self.first_lanes(&active, piece.offset, width)
-                }
+                let active = self.ix(active)?;
+                self.first_lanes(&active, piece.offset, width)
             }
             guard => {
                 let holds = self.guard(guard)?;

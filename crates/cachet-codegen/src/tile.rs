@@ -2,13 +2,18 @@
 //!
 //! An array of vectors is a stack slot, and LLVM turns it into registers where every access to it has a number for a row. So
 //! loops over its rows are written out. Where the number of rows is not a number, as at a ragged edge, what follows the
-//! array's declaration is written once for each number of rows that there may be, and once for any other.
+//! array's declaration is written once for each number of rows that there may be, and once for any other. Likewise for
+//! lanes: once for all of them and, for whole rows, once for each number of registers that have lanes in use, which leaves out
+//! the others. Lanes are left out where no bit of them is ever stored.
 
 use crate::function::{Lower, Outcome, Place};
 use crate::known::picks_rows;
 use crate::lanes::pieces;
 use crate::types::{Value, leaves, register};
-use cachet_core::ir::{Block, Domain, Ix, Local, Stmt, StmtKind, Var};
+use cachet_core::ir::{Block, Domain, Elem, Fun, Guard, Ix, Local, Stmt, StmtKind, Ty, Var, Word};
+use cachet_core::rewrite::{Live, Visit, visit_stmt, visit_word};
+use cachet_core::vectors;
+use std::collections::BTreeSet;
 
 /// The most rows for which there is a version each.
 const MAX_VERSIONS: i64 = 32;
@@ -55,8 +60,11 @@ impl Lower<'_, '_> {
             self.known.push(&bound, *n);
             // A version that would be too long is the one for any number.
             let stack = self.stack;
-            let done =
-                if self.em.len() - before < MAX_LINES { self.block_in_place(rest).map(|()| true) } else { Ok(false) };
+            let done = if self.em.len() - before < MAX_LINES {
+                self.columns(rest, *n == rows).map(|()| true)
+            } else {
+                Ok(false)
+            };
             self.known.pop();
             // LLVM keeps none of them on the stack.
             self.stack = stack;
@@ -74,6 +82,53 @@ impl Lower<'_, '_> {
         self.em.jump(&after);
         self.em.open(&after);
         Ok(true)
+    }
+
+    /// A version where all lanes are in use, one for each number of pieces that are, where `each`, and one for any mask.
+    fn columns(&mut self, rest: &[Stmt], each: bool) -> Outcome<()> {
+        let Some(trim) = Trim::of(self.fun, rest).filter(|t| self.known.value(&t.active).is_none()) else {
+            return self.block_in_place(rest);
+        };
+        let width = self.module.lanes_of(trim.elem);
+        let pieces = trim.lanes / width;
+        let active = self.ix(&trim.active)?;
+        let (whole, part, after) = (self.em.block(), self.em.block(), self.em.block());
+        let all = self.em.def(format_args!("icmp eq i64 {active}, {}", trim.lanes));
+        self.em.branch(&all, &whole, &part);
+        self.em.open(&whole);
+        self.known.push(&trim.active, trim.lanes);
+        let stack = self.stack;
+        let done = self.block_in_place(rest);
+        self.known.pop();
+        done?;
+        self.em.jump(&after);
+        self.em.open(&part);
+        if each && pieces > 1 && trim.lanes % width == 0 {
+            // The last piece that is in use, from 0.
+            let last = self.em.def(format_args!("add i64 {active}, -1"));
+            let last = self.floor_div(&last, width);
+            let other = self.em.block();
+            let labels: Vec<_> = (0..pieces).map(|n| (n, self.em.block())).collect();
+            let cases: Vec<String> = labels.iter().map(|(n, label)| format!("i64 {n}, label {label}")).collect();
+            self.em.line(format_args!("switch i64 {last}, label {other} [{}]", cases.join(" ")));
+            for (n, label) in &labels {
+                self.em.open(label);
+                self.stack = stack;
+                let trimmed = Trim { used: (n + 1) * width, full: n * width, ..trim.clone() };
+                let outer = self.trim.replace(trimmed);
+                let done = self.block_in_place(rest);
+                self.trim = outer;
+                done?;
+                self.em.jump(&after);
+            }
+            self.em.open(&other);
+        }
+        self.stack = stack;
+        self.block_in_place(rest)?;
+        self.stack = stack;
+        self.em.jump(&after);
+        self.em.open(&after);
+        Ok(())
     }
 
     /// The end of the loops over an array's rows, where it is no number yet and the same for all of them.
@@ -108,6 +163,22 @@ impl Lower<'_, '_> {
         if hi.saturating_sub(lo) > MAX_WRITTEN_OUT || !picks_rows(self.fun, var, body) {
             return Ok(false);
         }
+        if let Some(guard) = self.choice_of_all(var, body) {
+            // The rows all choose alike: the choice is made once.
+            let holds = self.guard(&guard)?;
+            let (yes, no, after) = (self.em.block(), self.em.block(), self.em.block());
+            self.em.branch(&holds, &yes, &no);
+            for (label, value) in [(yes, true), (no, false)] {
+                self.em.open(&label);
+                self.decided.push((guard.clone(), value));
+                let done = self.written_out(var, domain, body);
+                self.decided.pop();
+                done?;
+                self.em.jump(&after);
+            }
+            self.em.open(&after);
+            return Ok(true);
+        }
         for n in lo..hi {
             self.bind_var(var, crate::function::Index::Plain(n.to_string()));
             self.known.set(var, Some(n));
@@ -116,6 +187,17 @@ impl Lower<'_, '_> {
             done?;
         }
         Ok(true)
+    }
+
+    /// The guard of a choice that the one vector statement of a loop over rows makes, where all rows and lanes choose alike.
+    fn choice_of_all(&self, row: Var, body: &Block) -> Option<Guard> {
+        let [stmt] = body.as_slice() else { return None };
+        let lanes = vectors::of(&self.fun.vars, stmt)?;
+        let StmtKind::Assign { word: Word::If(guard, ..), .. } = &lanes.stmt.kind else { return None };
+        let mut live = Live::default();
+        live.guard(guard);
+        let alike = !live.vars.contains(&row) && !live.vars.contains(&lanes.var);
+        (alike && !self.decided.iter().any(|(g, _)| *g == **guard)).then(|| (**guard).clone())
     }
 
     /// A slot for a vector or an array of vectors, each lane set to `init` unless it is filled right away.
@@ -151,7 +233,7 @@ impl Lower<'_, '_> {
 
 /// Whether an index depends on a loop that stands among some statements.
 fn names_a_loop_of(ix: &Ix, stmts: &[Stmt]) -> bool {
-    let vars = cachet_core::rewrite::Live::of_ix(ix).vars;
+    let vars = Live::of_ix(ix).vars;
     let mut open: Vec<&Stmt> = stmts.iter().collect();
     while let Some(s) = open.pop() {
         match &s.kind {
@@ -179,4 +261,138 @@ fn names_a_loop_of(ix: &Ix, stmts: &[Stmt]) -> bool {
         }
     }
     false
+}
+
+/// Lanes that are left out: of some vectors, from `used` on.
+#[derive(Clone)]
+pub(crate) struct Trim {
+    /// The vectors whose lanes beyond the active ones nobody sees.
+    pub(crate) locals: BTreeSet<Local>,
+    /// How many lanes are active.
+    pub(crate) active: Ix,
+    /// How many there are.
+    lanes: i64,
+    elem: Elem,
+    /// Lanes from here on are left out.
+    pub(crate) used: i64,
+    /// Lanes before this one are all active.
+    pub(crate) full: i64,
+}
+
+impl Trim {
+    /// What may be left out of what follows a declaration. A vector's lanes beyond the active ones are seen by nobody if
+    /// every statement that reads it either stores under that very mask, or assigns, lane by lane, a vector of which the same
+    /// is true.
+    fn of(fun: &Fun, rest: &[Stmt]) -> Option<Trim> {
+        let Some(StmtKind::Var { local, .. }) = rest.first().map(|s| &s.kind) else { return None };
+        let info = fun.locals.get(local.index())?;
+        let (Ty::Elem(elem), Some(lanes)) = (&info.ty, info.dims.last()) else { return None };
+        let mut uses = Uses::of(fun);
+        rest.iter().for_each(|s| uses.stmt(s));
+        let masked = |u: &&(Ix, i64, BTreeSet<Local>)| u.1 == *lanes && u.0 != Ix::Lit(*lanes) && u.2.contains(local);
+        let active = uses.stores.iter().find(masked)?.0.clone();
+        let mut locals: BTreeSet<Local> = uses.assigns.iter().map(|(to, _, _)| *to).collect();
+        locals.retain(|l| {
+            let info = &fun.locals[l.index()];
+            let own = info.vector && info.dims.last() == Some(lanes) && uses.declared.contains(l);
+            own && !uses.others.contains(l)
+        });
+        for (mask, _, read) in &uses.stores {
+            if *mask != active {
+                locals.retain(|l| !read.contains(l));
+            }
+        }
+        loop {
+            let seen: BTreeSet<Local> = uses
+                .assigns
+                .iter()
+                .filter(|(to, _, _)| !locals.contains(to))
+                .flat_map(|(_, _, read)| read.iter().copied())
+                .collect();
+            let before = locals.len();
+            locals.retain(|l| !seen.contains(l));
+            if locals.len() == before {
+                break;
+            }
+        }
+        if !locals.contains(local) || names_a_loop_of(&active, rest) {
+            return None;
+        }
+        Some(Trim { locals, active, lanes: *lanes, elem: *elem, used: *lanes, full: 0 })
+    }
+}
+
+/// How vectors are used: what each vector statement reads lane by lane, and what is read in any other way.
+struct Uses<'a> {
+    fun: &'a Fun,
+    /// Per store its mask, its lanes and what it reads.
+    stores: Vec<(Ix, i64, BTreeSet<Local>)>,
+    /// Per assignment its local, its mask and what it reads.
+    assigns: Vec<(Local, Ix, BTreeSet<Local>)>,
+    others: BTreeSet<Local>,
+    /// Vectors that are declared here: nobody else knows them.
+    declared: BTreeSet<Local>,
+}
+
+impl Uses<'_> {
+    fn of(fun: &Fun) -> Uses<'_> {
+        let (others, declared) = (BTreeSet::new(), BTreeSet::new());
+        Uses { fun, stores: Vec::new(), assigns: Vec::new(), others, declared }
+    }
+}
+
+impl Visit for Uses<'_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        let Some(lanes) = vectors::of(&self.fun.vars, stmt) else {
+            match &stmt.kind {
+                StmtKind::Assign { local, .. } => drop(self.others.insert(*local)),
+                StmtKind::Var { local, .. } => drop(self.declared.insert(*local)),
+                _ => {}
+            }
+            return visit_stmt(self, stmt);
+        };
+        let word = match &lanes.stmt.kind {
+            StmtKind::Store { word, .. } | StmtKind::Assign { word, .. } => word,
+            _ => return visit_stmt(self, stmt),
+        };
+        let mut reads = Reads { lane: lanes.var, own: BTreeSet::new(), others: BTreeSet::new() };
+        reads.word(word);
+        self.others.extend(reads.others);
+        match &lanes.stmt.kind {
+            StmtKind::Assign { local, at, .. } => {
+                if at.last() != Some(&Ix::Var(lanes.var)) {
+                    self.others.insert(*local);
+                }
+                self.assigns.push((*local, lanes.active.clone(), reads.own));
+            }
+            _ => self.stores.push((lanes.active.clone(), lanes.count, reads.own)),
+        }
+    }
+
+    /// Outside vector statements.
+    fn word(&mut self, word: &Word) {
+        if let Word::Local(l, _) = word {
+            self.others.insert(*l);
+        }
+        visit_word(self, word);
+    }
+}
+
+/// What a lane's word reads of locals: its own lane of them, or something else.
+struct Reads {
+    lane: Var,
+    own: BTreeSet<Local>,
+    others: BTreeSet<Local>,
+}
+
+impl Visit for Reads {
+    fn word(&mut self, word: &Word) {
+        if let Word::Local(l, at) = word {
+            match at.last() == Some(&Ix::Var(self.lane)) {
+                true => self.own.insert(*l),
+                false => self.others.insert(*l),
+            };
+        }
+        visit_word(self, word);
+    }
 }
