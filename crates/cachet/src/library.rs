@@ -18,6 +18,7 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
             ("cachet:steps/zero", include_str!("../../../library/steps/zero.cachet")),
             ("cachet:steps/hoist", include_str!("../../../library/steps/hoist.cachet")),
             ("cachet:steps/interchange", include_str!("../../../library/steps/interchange.cachet")),
+            ("cachet:steps/specialise", include_str!("../../../library/steps/specialise.cachet")),
             ("cachet:steps/strip", include_str!("../../../library/steps/strip.cachet")),
             ("cachet:steps/parallel", include_str!("../../../library/steps/parallel.cachet")),
         ],

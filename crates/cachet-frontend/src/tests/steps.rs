@@ -231,7 +231,6 @@ fn steps_to_come_are_named() {
         ("tiles (i, j, k) (16, 16) (8, 8)", "tiles"),
         ("outer_products i c 8 8 f", "outer_products"),
         ("first_block (gk, k) c", "first_block"),
-        ("specialise g", "specialise"),
     ] {
         let (report, _) = only(&matmul(&format!("schedule s of matmul =\n  {text}\n")));
         assert!(report.starts_with(&format!("not-built: not built yet: the step `{word}`")), "{text}: {report}");
