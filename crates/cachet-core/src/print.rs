@@ -4,6 +4,7 @@
 
 mod expr;
 mod float;
+mod plain;
 mod stmt;
 mod value;
 

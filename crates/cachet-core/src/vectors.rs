@@ -179,6 +179,14 @@ pub fn masked_load(word: &Word, lane: Var) -> Option<(&Access, &Ix, &Word)> {
     }
 }
 
+/// Where some lanes of a vector begin, of a cell of a local that is a lane of them and not of the whole vector.
+pub fn slice(locals: &[LocalInfo], local: Local, at: &[Ix], lanes: &Lanes<'_>) -> Option<Ix> {
+    let info = locals.get(local.index()).filter(|i| i.vector && i.dims.len() == at.len())?;
+    let (last, before) = at.split_last()?;
+    let from = first(last, lanes.var).filter(|_| before.iter().all(|ix| !varies(ix, lanes.var)))?;
+    (info.dims.last() != Some(&lanes.count) || from != Ix::Lit(0)).then_some(from)
+}
+
 /// Whether a vector statement can be written as one. What a step made of it may not be; it is written as the loop that
 /// it means.
 pub fn is_written(locals: &[LocalInfo], lanes: &Lanes<'_>) -> bool {
@@ -206,7 +214,7 @@ fn word_is_written(locals: &[LocalInfo], word: &Word, lanes: &Lanes<'_>) -> bool
     }
     match word {
         Word::Load(a) => window(&a.at, lanes.var).is_some(),
-        Word::Local(l, at) => whole(locals, *l, at, lanes),
+        Word::Local(l, at) => whole(locals, *l, at, lanes) || slice(locals, *l, at, lanes).is_some(),
         Word::Op { args, .. } | Word::Apply(_, args) => args.iter().all(|a| word_is_written(locals, a, lanes)),
         Word::If(g, a, b) => {
             let mut live = Live::default();

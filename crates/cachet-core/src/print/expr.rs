@@ -310,8 +310,13 @@ impl<'a> Names<'a> {
             }
             Word::Load(a) => Some((Level::Apply, self.lane_load(a, lanes)?)),
             Word::Local(l, at) => {
+                let from = vectors::slice(self.locals, *l, at, lanes);
                 let at = at.split_last().map_or(&[][..], |(_, at)| at);
-                Some((Level::Atom, self.cell(self.local(*l), at)))
+                let vector = self.cell(self.local(*l), at);
+                Some(match from {
+                    Some(from) => (Level::Apply, format!("slice_lanes {vector} {}", self.ix_at(&from, Level::Atom))),
+                    None => (Level::Atom, vector),
+                })
             }
             _ => None,
         }

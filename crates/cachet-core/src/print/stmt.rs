@@ -1,6 +1,7 @@
 //! Statements and functions as text.
 
 use super::expr::{Level, Names, untyped_elem};
+use super::plain::plain;
 use super::value::unambiguous;
 use crate::ir::{Block, BufferInfo, Elem, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
 use crate::vectors::{self, Lanes};
@@ -11,7 +12,7 @@ pub(super) const WIDTH: usize = 100;
 
 /// A function as it is written: head, clauses, body.
 pub fn listing(program: &Program, fun: &Fun) -> String {
-    let fun = &unambiguous(fun);
+    let fun = &plain(unambiguous(fun));
     let mut out = signature(program, fun);
     out.push_str("=\n");
     let names = Names::of(program, fun);

@@ -369,7 +369,18 @@ impl World<'_> {
                     Some(self.lane_of(body, &scope, (name, *l), indices, e.span))
                 }
                 Some((_, None)) => None,
-                _ => Some(Err(self.no_broadcast(e))),
+                found => Some(Err(match (found, indices.iter().find(|i| matches!(i, Index::Window { .. }))) {
+                    (Some((_, Some(Meaning::Local(_)))), Some(window)) => {
+                        self.report(Diagnostic::not_built(window.span(), "slices of local arrays"))
+                    }
+                    (Some((name, Some(Meaning::Buffer(_) | Meaning::Window(..)))), Some(_)) => {
+                        let message =
+                            format!("`{}` is an array, and a vector of its elements is wanted here", name.name);
+                        let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, message);
+                        self.report(d.help("elements are read by `load`: `load x[i, k ..+ 8]`"))
+                    }
+                    _ => self.no_broadcast(e),
+                })),
             },
             ExprKind::Apply { head, targs, args } => {
                 let name = head.as_ident().map(|n| n.name.as_str());

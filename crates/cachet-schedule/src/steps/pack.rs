@@ -58,9 +58,9 @@ pub fn apply(fun: &Fun, call: &StepCall, pack: &PackCall) -> Result<Rewrite, Dia
     // In lanes, the last axis has two names: of its groups and of a group's lanes.
     let named = over.len() - usize::from(pack.lanes.is_some()).min(over.len());
     if named != rank || fun.buffers[p.index()].extents.len() != rank {
-        let extra = if pack.lanes.is_some() { ", and one for the lanes" } else { "" };
+        let lanes = if pack.lanes.is_some() { ", and a name for the lanes" } else { "" };
         let message = format!(
-            "`{}` has {} and `{}` {}, and {} given for the copy: it takes one for each axis{extra}",
+            "`{}` has {}, `{}` has {}, and {} given for the copy: a copy has as many of each{lanes}",
             array.name,
             count(rank, "axis", "axes"),
             into.name,
