@@ -35,6 +35,17 @@ struct Vector {
     name: String,
 }
 
+/// Which lanes a word is computed for, and so whether all of its cells are there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// All of them.
+    All,
+    /// Those of a mask, of which there is one.
+    Masked,
+    /// Those that choose it, if there are any.
+    Chosen,
+}
+
 /// Offset and width of each piece: powers of two, none wider than a register.
 pub(crate) fn pieces(lanes: i64, most: i64) -> Vec<(i64, i64)> {
     let mut out = Vec::new();
@@ -59,15 +70,22 @@ impl Lower<'_, '_> {
         };
         let Some(Ty::Elem(elem)) = elem else { return Ok(false) };
         let (elem, active) = (*elem, self.known.value(lanes.active));
-        if elem == Elem::Bool || !self.has_form(word, lanes.var, 0) || active == Some(0) {
+        let masked = active != Some(lanes.count);
+        let part = if masked { Part::Masked } else { Part::All };
+        let (cells, row) = match &lanes.stmt.kind {
+            StmtKind::Assign { local, at, .. } => {
+                (self.has_cells(*local, at, lanes.var, part), self.unsure(*local, at, lanes.var))
+            }
+            _ => (true, false),
+        };
+        if elem == Elem::Bool || !cells || !self.has_form(word, lanes.var, 0, part) || active == Some(0) {
             return Ok(active == Some(0));
         }
-        let masked = active != Some(lanes.count);
         let pieces = pieces(lanes.count, self.module.lanes_of(elem));
         let active = if masked { Some(self.ix(lanes.active)?) } else { None };
         // What all lanes share is read where there is a lane.
         let after = match &active {
-            Some(active) if reads(word) => {
+            Some(active) if row || self.reads(word, lanes.var) => {
                 let some = self.em.def(format_args!("icmp slt i64 0, {active}"));
                 let (inside, after) = (self.em.block(), self.em.block());
                 self.em.branch(&some, &inside, &after);
@@ -108,6 +126,32 @@ impl Lower<'_, '_> {
         unseen && offset >= trim.used
     }
 
+    /// Whether the lanes are neighbours in a local vector, all of them cells of it: those that take no part are read too, and
+    /// written back as they were.
+    fn has_cells(&self, local: Local, at: &[Ix], lane: Var, part: Part) -> bool {
+        let (Some(info), Some((last, rows))) = (self.fun.locals.get(local.index()), at.split_last()) else {
+            return false;
+        };
+        let (Some(first), Some(lanes)) = (vectors::first(last, lane), info.dims.last()) else { return false };
+        let count = vectors::count_of(&self.fun.vars, lane).unwrap_or(*lanes);
+        let fits = |n: i64| n >= 0 && n.checked_add(count).is_some_and(|end| end <= *lanes);
+        let inside = match part {
+            Part::All => true,
+            Part::Masked => self.known.value(&first).is_some_and(fits),
+            Part::Chosen => self.known.value(&first).is_some_and(fits) && !self.unsure(local, at, lane),
+        };
+        info.vector && inside && rows.iter().all(|ix| !vectors::varies(ix, lane))
+    }
+
+    /// Whether a local's cell may be outside of it where no lane takes part. What changes with the lanes is not asked.
+    fn unsure(&self, local: Local, at: &[Ix], lane: Var) -> bool {
+        let dims = self.fun.locals.get(local.index()).map_or(&[][..], |i| &i.dims);
+        let sure = |(ix, n): (&Ix, &i64)| {
+            vectors::varies(ix, lane) || self.known.value(ix).is_some_and(|ix| (0..*n).contains(&ix))
+        };
+        !at.iter().zip(dims).all(sure)
+    }
+
     fn piece(&mut self, piece: &Piece<'_>, stmt: &StmtKind) -> Outcome<()> {
         match stmt {
             StmtKind::Store { to, word } => {
@@ -139,8 +183,8 @@ impl Lower<'_, '_> {
     }
 
     /// Whether a word has a vector form.
-    fn has_form(&self, word: &Word, lane: Var, applied: usize) -> bool {
-        let all = |words: &[Word]| words.iter().all(|w| self.has_form(w, lane, applied));
+    fn has_form(&self, word: &Word, lane: Var, applied: usize, part: Part) -> bool {
+        let all = |words: &[Word]| words.iter().all(|w| self.has_form(w, lane, applied, part));
         if applied == 0 && !vectors::varies_word(word, lane) {
             // One scalar, computed where the piece is.
             return scalar(word);
@@ -154,10 +198,8 @@ impl Lower<'_, '_> {
             }
             Word::Local(l, at) => match applied {
                 0 => {
-                    self.fun.locals.get(l.index()).is_some_and(|i| vectorised(&i.ty) && i.vector)
-                        && at.split_last().is_some_and(|(last, rows)| {
-                            vectors::first(last, lane).is_some() && rows.iter().all(|ix| !vectors::varies(ix, lane))
-                        })
+                    self.fun.locals.get(l.index()).is_some_and(|i| vectorised(&i.ty))
+                        && self.has_cells(*l, at, lane, part)
                 }
                 _ => at.is_empty(),
             },
@@ -171,16 +213,16 @@ impl Lower<'_, '_> {
                     && all(args)
                     && self.program.pures.get(f.index()).is_some_and(|pure| {
                         pure.locals.iter().all(|l| matches!(l.ty, Ty::Elem(e) if e != Elem::Bool))
-                            && self.has_form(&pure.body, lane, applied + 1)
+                            && self.has_form(&pure.body, lane, applied + 1, part)
                     })
             }
             Word::If(g, a, b) => {
                 applied == 0
                     && lane_guard(g, lane)
-                    && self.has_form(a, lane, 0)
-                    && self.has_form(b, lane, 0)
-                    && !shared_reads(a, lane)
-                    && !shared_reads(b, lane)
+                    && self.has_form(a, lane, 0, Part::Chosen)
+                    && self.has_form(b, lane, 0, Part::Chosen)
+                    && !self.shared_reads(a, lane)
+                    && !self.shared_reads(b, lane)
             }
             Word::Index(..)
             | Word::Tuple(_)
@@ -189,6 +231,45 @@ impl Lower<'_, '_> {
             | Word::Fold(_)
             | Word::Reduce(_)
             | Word::Differing(..) => false,
+        }
+    }
+
+    /// Whether a word reads memory, or a cell of a local that may not be there.
+    fn reads(&self, word: &Word, lane: Var) -> bool {
+        struct Reads<'a, 'b, 'c>(&'a Lower<'b, 'c>, Var, bool);
+        impl Visit for Reads<'_, '_, '_> {
+            fn word(&mut self, word: &Word) {
+                self.2 |= match word {
+                    Word::Load(_) => true,
+                    Word::Local(l, at) => self.0.unsure(*l, at, self.1),
+                    _ => false,
+                };
+                visit_word(self, word);
+            }
+        }
+        let mut reads = Reads(self, lane, false);
+        reads.word(word);
+        reads.2
+    }
+
+    /// Whether a part of a word that all lanes share reads memory: under a choice it may not be read for lanes that do not
+    /// choose it.
+    fn shared_reads(&self, word: &Word, lane: Var) -> bool {
+        if !vectors::varies_word(word, lane) {
+            return self.reads(word, lane);
+        }
+        match word {
+            Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => {
+                args.iter().any(|a| self.shared_reads(a, lane))
+            }
+            Word::Part(w, _) => self.shared_reads(w, lane),
+            Word::Let(_, a, b) | Word::If(_, a, b) => self.shared_reads(a, lane) || self.shared_reads(b, lane),
+            Word::Fold(f) => {
+                let Fold { init, body, .. } = &**f;
+                self.shared_reads(init, lane) || self.shared_reads(body, lane)
+            }
+            Word::Reduce(_) => true,
+            Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Differing(..) => false,
         }
     }
 
@@ -485,10 +566,12 @@ impl Lower<'_, '_> {
         // Along which axes of memory the lanes go; of one that a layout cuts, the piece has to lie in one group.
         let mut axes: Vec<(Ix, bool)> = Vec::new();
         for ix in at {
-            match vectors::varies(ix, piece.lane) {
-                false => axes.push((ix.clone(), false)),
-                true => axes.push((ix.clone(), true)),
+            let grows = vectors::varies(ix, piece.lane);
+            // What goes down, or by more than one, has no first cell that the others follow.
+            if grows && vectors::first(ix, piece.lane).is_none() {
+                return Ok(None);
             }
+            axes.push((ix.clone(), grows));
         }
         let mut contiguous = true;
         let known = &self.known;
@@ -625,45 +708,12 @@ fn scalar(word: &Word) -> bool {
     !matches!(word, Word::Tuple(_))
 }
 
-/// Whether a word reads memory.
-fn reads(word: &Word) -> bool {
-    struct Reads(bool);
-    impl Visit for Reads {
-        fn word(&mut self, word: &Word) {
-            self.0 |= matches!(word, Word::Load(_));
-            visit_word(self, word);
-        }
-    }
-    let mut reads = Reads(false);
-    reads.word(word);
-    reads.0
-}
-
 /// The cells that a word loads.
 struct Loads(Vec<Access>);
 
 impl Visit for Loads {
     fn load(&mut self, access: &Access) {
         self.0.push(access.clone());
-    }
-}
-
-/// Whether a part of a word that all lanes share reads memory: under a choice it may not be read for lanes that do not choose
-/// it.
-fn shared_reads(word: &Word, lane: Var) -> bool {
-    if !vectors::varies_word(word, lane) {
-        return reads(word);
-    }
-    match word {
-        Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => args.iter().any(|a| shared_reads(a, lane)),
-        Word::Part(w, _) => shared_reads(w, lane),
-        Word::Let(_, a, b) | Word::If(_, a, b) => shared_reads(a, lane) || shared_reads(b, lane),
-        Word::Fold(f) => {
-            let Fold { init, body, .. } = &**f;
-            shared_reads(init, lane) || shared_reads(body, lane)
-        }
-        Word::Reduce(_) => true,
-        Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Differing(..) => false,
     }
 }
 

@@ -5,12 +5,12 @@
 //! clamps, a grid's iterations stay in their windows, what is read has been written. Nobody has proved it; a run that the
 //! interpreter ends is no case.
 //!
-//! Not drawn: leases, given strides, layouts, memory and grids of devices, and grids of a level above 0, which have no native
-//! code.
+//! Not drawn: given strides, layouts of parameters, memory and grids of devices, and grids of a level above 0.
 
 pub mod coverage;
 mod library;
 mod statements;
+mod vectors;
 mod words;
 
 use crate::random::Random;
@@ -101,6 +101,9 @@ struct Draw<'a> {
     blocks: Vec<Var>,
     lets: Vec<(Local, Ty)>,
     muts: Vec<Mut>,
+    vectors: Vec<vectors::Held>,
+    /// Whether there are arrays with room for vectors.
+    wide: bool,
     buffers: Vec<Cells>,
     /// Sizes that are above 0 here: a loop over them is around.
     some: Vec<Var>,
@@ -146,6 +149,8 @@ impl<'a> Draw<'a> {
             blocks: vec![],
             lets: vec![],
             muts: vec![],
+            vectors: vec![],
+            wide: false,
             buffers: vec![],
             some: vec![],
             over: vec![],
@@ -262,10 +267,18 @@ impl<'a> Draw<'a> {
             let cells = self.param(&ty, extents, Role::Mut);
             lending.push(self.written(cells));
         }
+        if self.random.once_in(3) {
+            self.wide_arrays(&mut lending);
+        }
         if self.random.once_in(4) {
             self.requirement();
         }
         body.extend(self.fills());
+        if self.wide {
+            for _ in 0..1 + self.below(2) {
+                self.vector(&mut body);
+            }
+        }
         body.extend(self.block(3));
         self.fun.body.append(&mut body);
         (self.fun, lending)

@@ -2,9 +2,11 @@
 
 use cachet_core::instance::instantiate;
 use cachet_core::ir::{
-    Binding, BlockPart, Domain, Elem, Fun, FunId, Guard, Ix, Op, Prim, Program, Rel, Shape, Stmt, StmtKind, Ty, Word,
+    Binding, Block, BlockPart, Domain, Elem, Fun, FunId, Guard, Ix, Layout, Op, Prim, Program, Rel, Shape, Stmt,
+    StmtKind, Ty, Var, Word,
 };
 use cachet_core::rewrite::{Visit, visit_block, visit_domain, visit_guard, visit_ix, visit_stmt, visit_word};
+use cachet_core::vectors::{self, Lanes};
 use std::collections::BTreeMap;
 
 /// How many nodes there are, by the names in [`NODES`] and by operation and element type: `Add f32`.
@@ -61,7 +63,30 @@ pub const NODES: &[&str] = &[
     "statement: var",
     "statement: assign",
     "statement: store",
+    "statement: vector let",
+    "statement: vector var",
+    "statement: array of vectors",
+    "statement: vector store",
+    "statement: vector store, masked",
+    "statement: vector assign",
+    "statement: vector assign, masked",
+    "lanes: 1",
+    "lanes: no power of two",
+    "lanes: more than a register",
+    "lanes: of 8 bits",
+    "lanes: of 16 bits",
+    "lanes: of 32 bits",
+    "lanes: of 64 bits",
+    "lanes: of bool",
+    "lanes: written as vectors",
+    "lanes: in a grid",
+    "word: load with a mask",
+    "word: lanes of a longer vector",
+    "word: neighbours",
+    "word: one value for all lanes",
     "statement: alloc",
+    "statement: alloc in a layout",
+    "statement: lease",
     "statement: call",
     "statement: call with types",
     "statement: call with a part",
@@ -146,6 +171,7 @@ fn one(program: &Program, fun: &Fun, counts: &mut Counts) {
     }
     fun.requires.iter().for_each(|g| counter.guard(g));
     visit_block(&mut counter, &fun.body);
+    counter.vectors(&fun.body, false);
 }
 
 struct Counter<'a> {
@@ -175,6 +201,102 @@ impl Counter<'_> {
 pub fn name(prim: Prim, e: Elem) -> String {
     let prim = format!("{prim:?}");
     format!("{} {e:?}", prim.split('(').next().unwrap_or_default())
+}
+
+impl Counter<'_> {
+    /// Counts vector statements, which are loops to everything else.
+    fn vectors(&mut self, block: &Block, in_grid: bool) {
+        for (n, s) in block.iter().enumerate() {
+            if let Some(lanes) = vectors::of(&self.fun.vars, s) {
+                let before = n.checked_sub(1).map(|n| &block[n]);
+                let named = before.is_some_and(|b| vectors::let_of(self.fun, b, s).is_some());
+                self.vector(&lanes, named);
+                self.more("lanes: in a grid", u64::from(in_grid));
+                continue;
+            }
+            match &s.kind {
+                StmtKind::For { body, .. } => self.vectors(body, in_grid),
+                StmtKind::Grid(g) => self.vectors(&g.body, true),
+                StmtKind::If { then, els, .. } => {
+                    self.vectors(then, in_grid);
+                    self.vectors(els, in_grid);
+                }
+                StmtKind::Var { local, .. } => {
+                    let info = &self.fun.locals[local.index()];
+                    self.more("statement: vector var", u64::from(info.vector && info.mutable));
+                    self.more("statement: array of vectors", u64::from(info.vector && info.dims.len() > 1));
+                }
+                StmtKind::Let { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Alloc(_)
+                | StmtKind::Lease { .. }
+                | StmtKind::Call(_)
+                | StmtKind::Print(_) => {}
+            }
+        }
+    }
+
+    fn vector(&mut self, lanes: &Lanes<'_>, named: bool) {
+        let (ty, word, what) = match &lanes.stmt.kind {
+            StmtKind::Store { to, word } => (&self.fun.buffers[to.buffer.index()].elem, word, "statement: vector store"),
+            StmtKind::Assign { local, word, .. } if named => {
+                (&self.fun.locals[local.index()].ty, word, "statement: vector let")
+            }
+            StmtKind::Assign { local, word, .. } => {
+                (&self.fun.locals[local.index()].ty, word, "statement: vector assign")
+            }
+            _ => return,
+        };
+        self.more(&if lanes.masked() { format!("{what}, masked") } else { what.into() }, 1);
+        let Ty::Elem(e) = ty else { return };
+        let bits = match (*e, e.bytes()) {
+            (Elem::Bool, _) => "lanes: of bool",
+            (_, 1) => "lanes: of 8 bits",
+            (_, 2) => "lanes: of 16 bits",
+            (_, 4) => "lanes: of 32 bits",
+            _ => "lanes: of 64 bits",
+        };
+        self.more(bits, 1);
+        self.more("lanes: 1", u64::from(lanes.count == 1));
+        self.more("lanes: no power of two", u64::from(lanes.count.count_ones() > 1));
+        self.more("lanes: more than a register", u64::from(lanes.count as u64 * e.bytes() > 64));
+        let written = vectors::is_written(&self.fun.locals, lanes);
+        self.more("lanes: written as vectors", u64::from(written));
+        let mut words = LaneWords { fun: self.fun, lane: lanes.var, count: lanes.count, seen: vec![] };
+        words.word(word);
+        words.seen.into_iter().for_each(|what| self.more(what, 1));
+    }
+}
+
+/// What lanes read.
+struct LaneWords<'a> {
+    fun: &'a Fun,
+    lane: Var,
+    count: i64,
+    seen: Vec<&'static str>,
+}
+
+impl Visit for LaneWords<'_> {
+    fn word(&mut self, word: &Word) {
+        if !vectors::varies_word(word, self.lane) {
+            return self.seen.push("word: one value for all lanes");
+        }
+        if vectors::masked_load(word, self.lane).is_some() {
+            self.seen.push("word: load with a mask");
+        }
+        match word {
+            Word::Load(a) if vectors::window(&a.at, self.lane).is_some() => self.seen.push("word: neighbours"),
+            Word::Local(l, _) => {
+                let longer = self.fun.locals[l.index()].dims.last() != Some(&self.count);
+                self.seen.extend(longer.then_some("word: lanes of a longer vector"));
+            }
+            _ => {}
+        }
+        visit_word(self, word);
+    }
+
+    fn ix(&mut self, _: &Ix) {}
 }
 
 impl Visit for Counter<'_> {
@@ -271,6 +393,9 @@ impl Visit for Counter<'_> {
                 StmtKind::Var { .. } => "statement: var",
                 StmtKind::Assign { .. } => "statement: assign",
                 StmtKind::Store { .. } => "statement: store",
+                StmtKind::Alloc(b) if self.fun.buffers[b.index()].layout != Layout::RowMajor => {
+                    "statement: alloc in a layout"
+                }
                 StmtKind::Alloc(_) => "statement: alloc",
                 StmtKind::Lease { .. } => "statement: lease",
                 StmtKind::Call(c) if c.args.iter().any(|a| a.axes.is_some()) => "statement: call with a part",

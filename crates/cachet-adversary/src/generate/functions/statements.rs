@@ -2,7 +2,7 @@
 
 use super::{Cells, Draw, Lending, Mut, Use, bx, cell, coverage, plus, words};
 use cachet_core::ir::{
-    At, Binding, Block, Call, Domain, Elem, Fun, Grid, Guard, ImplId, Ix, Prim, Rel, Role, Stmt, StmtKind, Ty, Var,
+    At, Binding, Block, Call, Domain, Elem, Fun, Grid, Guard, ImplId, Ix, Layout, Prim, Rel, Role, Stmt, StmtKind, Ty, Var,
     VarKind, View, Window, Word,
 };
 
@@ -99,7 +99,7 @@ impl Draw<'_> {
 
     /// Statements whose names are known to its end.
     pub(super) fn block(&mut self, depth: usize) -> Block {
-        let scope = (self.lets.len(), self.muts.len(), self.buffers.clone());
+        let scope = (self.lets.len(), self.muts.len(), self.buffers.clone(), self.vectors.len());
         let count = 1 + self.below(MOST_STATEMENTS);
         let mut out = Vec::new();
         for _ in 0..count {
@@ -112,10 +112,17 @@ impl Draw<'_> {
         self.lets.truncate(scope.0);
         self.muts.truncate(scope.1);
         self.buffers = scope.2;
+        self.vectors.truncate(scope.3);
         out
     }
 
     fn stmt(&mut self, depth: usize, out: &mut Block) {
+        if self.wide && self.random.once_in(3) {
+            return self.vector(out);
+        }
+        if !self.in_grid && self.random.once_in(30) {
+            self.lease(out);
+        }
         let kind = match self.below(if depth == 0 { 8 } else { 17 }) {
             0 => {
                 let ty = self.ty();
@@ -178,11 +185,14 @@ impl Draw<'_> {
     /// An array of one's own, filled.
     fn allocate(&mut self, out: &mut Block) {
         let (ty, extents) = (self.ty(), self.extents());
-        self.allocated(&ty, extents, out);
+        self.allocated(&ty, extents, true, out);
     }
 
-    fn allocated(&mut self, ty: &Ty, extents: Vec<Ix>, out: &mut Block) -> Cells {
+    fn allocated(&mut self, ty: &Ty, extents: Vec<Ix>, laid_out: bool, out: &mut Block) -> Cells {
         let cells = self.buffer(ty, extents, Role::Alloc);
+        if laid_out && self.what == Use::Native && self.random.once_in(3) {
+            self.fun.buffers[cells.buffer.index()].layout = self.layout(cells.extents.len());
+        }
         out.push(stmt(StmtKind::Alloc(cells.buffer)));
         out.push(self.fill(&cells));
         self.buffers.push(cells.clone());
@@ -198,7 +208,7 @@ impl Draw<'_> {
         let a = self.pick(&all);
         let b = match all.iter().find(|b| b.buffer != a.buffer && b.ty == a.ty && b.extents == a.extents) {
             Some(b) => b.clone(),
-            None => self.allocated(&a.ty, a.extents.clone(), out),
+            None => self.allocated(&a.ty, a.extents.clone(), true, out),
         };
         let local = self.local("d", Ty::Elem(Elem::I64), &[], false);
         out.push(stmt(StmtKind::Let { local, word: Word::Differing(a.buffer, b.buffer) }));
@@ -216,6 +226,7 @@ impl Draw<'_> {
         let own = self.pick(&all);
         let outer =
             (self.indices.clone(), self.blocks.clone(), self.buffers.clone(), self.muts.clone(), self.some.len());
+        let vectors = self.vectors.clone();
         let (axes, window, at, around) = self.axes(&own);
         self.in_grid = true;
         self.loops += axes.len();
@@ -229,11 +240,13 @@ impl Draw<'_> {
         self.buffers.retain(|b| b.buffer != own.buffer);
         self.buffers.push(Cells { only: Some(at), ..own.clone() });
         self.muts.iter_mut().for_each(|m| m.assigned = false);
+        self.vectors.iter_mut().for_each(|v| v.assigned = false);
         let mut body = self.block(depth.saturating_sub(2));
         self.store(&mut body);
         self.loops -= axes.len();
         self.in_grid = false;
         (self.indices, self.blocks, self.buffers, self.muts) = (outer.0, outer.1, outer.2, outer.3);
+        self.vectors = vectors;
         self.some.truncate(outer.4);
         let body = match around {
             Some((var, domain)) => vec![stmt(StmtKind::For { var, domain, body })],
@@ -338,12 +351,13 @@ impl Draw<'_> {
                 && b.only.is_none()
                 && apart
                 && b.ty == *ty
+                && self.fun.buffers[b.buffer.index()].layout == Layout::RowMajor
                 && b.extents[..] == [extent.clone()]
         };
         let all: Vec<Cells> = self.buffers.iter().filter(fits).cloned().collect();
         match all.is_empty() {
             false => self.pick(&all),
-            true => self.allocated(ty, vec![extent.clone()], out),
+            true => self.allocated(ty, vec![extent.clone()], false, out),
         }
     }
 

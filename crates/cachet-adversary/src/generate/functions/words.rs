@@ -51,7 +51,7 @@ impl Draw<'_> {
     }
 
     /// An index of an axis of this extent, or `None` where there may be none: of a size that no loop is over.
-    fn within(&mut self, extent: &Ix) -> Option<Ix> {
+    pub(super) fn within(&mut self, extent: &Ix) -> Option<Ix> {
         match extent {
             Ix::Lit(n) => Some(self.below_literal(*n)),
             // Sizes are small: an index below the literal that is added to one is below the whole.
