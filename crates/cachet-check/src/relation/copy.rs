@@ -281,8 +281,11 @@ pub(super) fn axes_of(loops: &[(Var, Domain)], at: &[Ix]) -> Option<Vec<Var>> {
     Some(axes)
 }
 
+/// The loops of a perfect nest, and the one assignment in it: the cell and the word.
+type Assigned = (Vec<(Var, Domain)>, Vec<Ix>, Word);
+
 /// A nest of loops around one assignment of a local.
-fn assigned(stmt: &Stmt, local: Local) -> Option<(Vec<(Var, Domain)>, Vec<Ix>, Word)> {
+fn assigned(stmt: &Stmt, local: Local) -> Option<Assigned> {
     let (loops, stmt) = nest_of(stmt);
     match &stmt.kind {
         StmtKind::Assign { local: to, at, word } if *to == local => Some((loops, at.clone(), word.clone())),

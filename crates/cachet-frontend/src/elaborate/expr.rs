@@ -448,6 +448,9 @@ fn is_literal(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Float(_) | ExprKind::Int(_) => true,
         ExprKind::Unary { op: UnaryOp::Neg, operand } => is_literal(operand),
+        ExprKind::Apply { head, args, .. } if head.as_ident().is_some_and(|n| n.name == "splat") => {
+            args.iter().all(is_literal)
+        }
         ExprKind::Apply { head, .. } => head.to_path().is_some_and(|p| p.parts.len() == 2 && p.parts[0].name == "Num"),
         ExprKind::If { then, els, .. } => is_literal(then) && is_literal(els),
         _ => false,

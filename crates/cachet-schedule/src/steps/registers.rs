@@ -193,15 +193,14 @@ fn most(fun: &Fun, hi: &Ix, site: &Site<'_>) -> Option<i64> {
         Ix::Lit(n) => Some(*n),
         Ix::Block(g, BlockPart::Len) => {
             let around = site.spot.site();
-            let blocks = around.enclosing(fun)?.into_iter().find_map(|(s, _)| match &s.kind {
+            around.enclosing(fun)?.into_iter().find_map(|(s, _)| match &s.kind {
                 StmtKind::For { var, domain: Domain::Blocks { size, .. }, .. } if var == g => Some(*size),
                 StmtKind::Grid(grid) => grid.axes.iter().find_map(|(v, d)| match d {
                     Domain::Blocks { size, .. } if v == g => Some(*size),
                     _ => None,
                 }),
                 _ => None,
-            });
-            blocks
+            })
         }
         Ix::Min(a, b) => match (most(fun, a, site), most(fun, b, site)) {
             (Some(a), Some(b)) => Some(a.min(b)),
