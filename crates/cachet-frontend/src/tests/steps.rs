@@ -220,8 +220,6 @@ fn schedules_that_mean_nothing_are_refused() {
 #[test]
 fn steps_to_come_are_named() {
     for (text, word) in [
-        ("pack_lanes a into p along i over (x, y, t) lanes 4", "pack_lanes"),
-        ("registers (i, j) into c rows 4 lanes 8 through fma", "registers"),
         ("compute s at i", "compute"),
         ("reduce k by (max: halving)", "reduce"),
         ("reduce k by (max: lanes 4)", "reduce"),

@@ -172,12 +172,35 @@ fn scratch_of(fun: &Fun, name: &Named, call: &StepCall) -> Result<Buffer, Diagno
 struct Reads {
     array: Buffer,
     inner: BTreeMap<Var, Domain>,
-    accesses: Vec<Access>,
+    accesses: Vec<Read>,
+    /// What holds where the words that are being visited are computed.
+    below: Vec<(Var, Ix)>,
     written: bool,
 }
 
+/// One read, and the ends that its place sets to variables of loops around it: lanes that are left out are not read.
+struct Read {
+    access: Access,
+    below: Vec<(Var, Ix)>,
+}
+
+impl Read {
+    /// The loops and sums inside, as far as this read sees of them.
+    fn seen(&self, inner: &BTreeMap<Var, Domain>) -> BTreeMap<Var, Domain> {
+        let mut seen = inner.clone();
+        // An end that changes inside might depend on the variable itself.
+        let fixed = |end: &Ix| Live::of_ix(end).vars.iter().all(|v| !inner.contains_key(v));
+        for (var, end) in self.below.iter().filter(|(_, end)| fixed(end)) {
+            if let Some(Domain::Range { lo: _, hi }) = seen.get_mut(var) {
+                *hi = end.clone();
+            }
+        }
+        seen
+    }
+}
+
 fn reads_of(body: &Block, array: Buffer) -> Reads {
-    let mut reads = Reads { array, inner: BTreeMap::new(), accesses: Vec::new(), written: false };
+    let mut reads = Reads { array, inner: BTreeMap::new(), accesses: Vec::new(), below: Vec::new(), written: false };
     visit_block(&mut reads, body);
     reads
 }
@@ -204,6 +227,16 @@ impl Visit for Reads {
         match word {
             Word::Fold(f) => drop(self.inner.insert(f.var, f.domain.clone())),
             Word::Reduce(r) => drop(self.inner.insert(r.var, r.domain.clone())),
+            Word::If(guard, then, other) => {
+                if let Guard::Cmp(Rel::Lt, Ix::Var(var), end) = &**guard {
+                    self.guard(guard);
+                    self.below.push((*var, end.clone()));
+                    self.word(then);
+                    self.below.pop();
+                    self.word(other);
+                    return;
+                }
+            }
             _ => {}
         }
         visit_word(self, word);
@@ -211,7 +244,7 @@ impl Visit for Reads {
 
     fn load(&mut self, access: &Access) {
         if access.buffer == self.array {
-            self.accesses.push(access.clone());
+            self.accesses.push(Read { access: access.clone(), below: self.below.clone() });
         }
     }
 
@@ -281,9 +314,10 @@ fn axis(fun: &Fun, reads: &Reads, array: Buffer, n: usize) -> Axis {
     let extent = &fun.buffers[array.index()].extents[n];
     let whole = || Axis { blocks: vec![], lo: Ix::Lit(0), len: extent.clone() };
     let mut found: Option<(Vec<Var>, (Ix, Ix))> = None;
-    for access in &reads.accesses {
-        let (blocks, ix) = fixed(&reads.inner, &access.at[n]);
-        let Some(span) = windows::interval(&reads.inner, ix) else { return whole() };
+    for read in &reads.accesses {
+        let inner = read.seen(&reads.inner);
+        let (blocks, ix) = fixed(&inner, &read.access.at[n]);
+        let Some(span) = windows::interval(&inner, ix) else { return whole() };
         let end = blocks.last().map_or(extent.clone(), |g| Ix::Block(*g, BlockPart::Len));
         found = match found {
             None => Some((blocks, span)),

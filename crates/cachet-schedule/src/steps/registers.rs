@@ -126,7 +126,13 @@ fn site<'f>(
         return Err(d.help(BEFORE_OPENED));
     };
     let Word::Fold(fold) = word else {
-        return Err(shape("what is stored there is no sum".into()).help(BEFORE_OPENED));
+        let d = shape("what is stored there is no sum".into());
+        return Err(match crate::loops::of(body).is_empty() {
+            true => d.help(BEFORE_OPENED),
+            false => {
+                d.help("run `zero` first: it leaves the sum alone in its store, and what is done with it elsewhere")
+            }
+        });
     };
     if fun.buffers[to.buffer.index()].name != into.name {
         let message = format!("the sum is stored to `{}`, not to `{}`", fun.buffers[to.buffer.index()].name, into.name);
