@@ -5,7 +5,7 @@
 //! the other, and what it has to write starts poisoned.
 
 use crate::population::Scale;
-use crate::runs::{bytes, fill, words};
+use crate::runs::{fill, room, words};
 use cachet_core::interpret::Array;
 use cachet_core::ir::{Fun, Role};
 use cachet_runtime::{BufferArg, Flush, GuardBuffer, Kernel, Order, Pool};
@@ -60,8 +60,8 @@ impl OnThreads<'_> {
     pub fn call(&self, fun: &Fun, kernel: &Kernel, sizes: &[i64], start: &[Array]) -> Result<Vec<Vec<u64>>, String> {
         let told = |e: cachet_runtime::ToolError| e.to_string();
         let mut memory = Vec::new();
-        for array in start {
-            let mut m = GuardBuffer::new(bytes(array), self.flush).map_err(told)?;
+        for (n, array) in start.iter().enumerate() {
+            let mut m = GuardBuffer::new(room(fun, n, array), self.flush).map_err(told)?;
             fill(array, m.bytes_mut());
             memory.push(m);
         }

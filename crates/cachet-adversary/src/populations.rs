@@ -32,6 +32,7 @@ use crate::population::Population;
 pub fn all() -> &'static [Population] {
     &[
         mutated_steps::STEPS,
+        mutated_steps::TILES,
         drawn_steps::ON_NESTS,
         mutated_schedules::MUTATED,
         native_code::DRAWN,

@@ -47,6 +47,26 @@ pub fn start(fun: &Fun, sizes: &[i64], kind: Kind, seed: u64) -> Vec<Array> {
     judge::fresh(fun, sizes, kind, seed, &outputs(fun))
 }
 
+/// Arrays for a function that has parameters of its own after another's: scratch, in which nothing is written.
+pub fn with_scratch(fun: &Fun, sizes: &[i64], start: &[Array]) -> Vec<Array> {
+    let own = fun.params.iter().zip(judge::extents(fun, sizes)).skip(start.len());
+    let own = own.map(|(p, extents)| {
+        let elem = &fun.buffers[p.index()].elem;
+        let mut array = Array::new(elem, &extents).unwrap();
+        array.poison(poison(judge::leaves(elem)[0]));
+        array
+    });
+    start.iter().cloned().chain(own).collect()
+}
+
+/// How many bytes a parameter takes in memory, with what its layout fills up.
+pub fn room(fun: &Fun, n: usize, array: &Array) -> usize {
+    let (_, size, cells) = layout(array);
+    let info = &fun.buffers[fun.params[n].index()];
+    let room = cachet_core::layout::room(&info.layout, array.extents()).unwrap_or_default();
+    size * cells.max(room as usize)
+}
+
 impl Ready {
     /// What it leaves, its grids' iterations in some order.
     pub fn interpreted(&self, sizes: &[i64], start: &[Array], shuffle: Option<u64>) -> Result<Words, Stopped> {
@@ -85,14 +105,15 @@ impl Ready {
     pub fn native(&self, kernel: &Kernel, sizes: &[i64], start: &[Array]) -> Result<Words, String> {
         let outputs = outputs(&self.fun);
         let mut memory = Vec::new();
-        for array in start {
-            let mut m = AlignedBuffer::new(bytes(array)).map_err(|e| e.to_string())?;
+        for (n, array) in start.iter().enumerate() {
+            let mut m = AlignedBuffer::new(room(&self.fun, n, array)).map_err(|e| e.to_string())?;
             fill(array, m.bytes_mut());
             memory.push(m);
         }
         let mut args: Vec<BufferArg<'_>> = Vec::new();
         for (n, m) in memory.iter_mut().enumerate() {
-            args.push(if outputs.contains(&n) { BufferArg::Write(m.bytes_mut()) } else { BufferArg::Read(m.bytes()) });
+            let written = outputs.contains(&n) || self.fun.scratch.contains(&self.fun.params[n]);
+            args.push(if written { BufferArg::Write(m.bytes_mut()) } else { BufferArg::Read(m.bytes()) });
         }
         kernel.call(sizes, &mut args).map_err(|e| e.to_string())?;
         drop(args);
@@ -143,6 +164,14 @@ pub fn fill(array: &Array, out: &mut [u8]) {
             let word = if array.written()[cell] { *word } else { poison(*e) };
             let (start, width) = (cell * size + at, e.bytes() as usize);
             out[start..start + width].copy_from_slice(&word.to_le_bytes()[..width]);
+        }
+    }
+    // What a layout fills up has no words of its own.
+    let cells = array.bits().len() / leaves.len();
+    for rest in out[cells * size..].chunks_exact_mut(size.max(1)) {
+        for (e, at) in &leaves {
+            let width = e.bytes() as usize;
+            rest[*at..at + width].copy_from_slice(&poison(*e).to_le_bytes()[..width]);
         }
     }
 }

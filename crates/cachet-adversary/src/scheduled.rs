@@ -12,7 +12,7 @@ use cachet::native::{Native, Problem, compile};
 use cachet::pipeline::Outcome;
 use cachet_check::checked::Checker;
 use cachet_check::relation::Asked;
-use cachet_core::instance::derive;
+use cachet_core::instance::{add_scratch, derive};
 use cachet_core::ir::{Binding, Fun, FunId, ImplId, Program};
 use cachet_core::script::{Module, Rewrite, Script, StepCall, StepForm};
 use cachet_core::validate::validate_fun;
@@ -68,7 +68,7 @@ impl Case {
         };
         let bound = at.filter(|_| random.once_in(2));
         let schedule =
-            Schedule { name: SCHEDULE.into(), of: CONTRACTION.into(), bound, steps: vec![], shape: Shape::Plain };
+            Schedule { name: SCHEDULE.into(), of: CONTRACTION.into(), bound, steps: vec![], shape: Shape::Plain, scratch: vec![] };
         let mut case = Case { own, contraction, schedule, at, seed: random.next(), broken: None };
         let module = understood(&schedules::file(&case.own, &case.contraction, &[], at.unwrap_or_default()))?;
         let (_, id) = module.contractions.first()?;
@@ -77,11 +77,16 @@ impl Case {
             None => module.program.funs[id.index()].clone(),
         };
         let mut draw =
-            Draw { random, program: &module.program, steps: &module.steps, contraction: &case.contraction, bound };
+            Draw { random, program: &module.program, steps: &module.steps, contraction: &case.contraction, bound, scratch: vec![], packed: vec![] };
         let (taken, _) = draw.steps(&start, steps);
+        case.schedule.scratch = draw.scratch;
         let last = taken.len();
         case.schedule.shape = match random.below(6) {
-            0 if last > 1 => Shape::Continued(1 + random.below(last - 1), random.once_in(2)),
+            0 if last > 1 => {
+                // A parameter of a machine's elements waits for what they are.
+                let late = random.once_in(2) && case.schedule.scratch.is_empty();
+                Shape::Continued(1 + random.below(last - 1), late)
+            }
             1 if last > 1 => {
                 let from = random.below(last - 1);
                 Shape::Function(from, from + 1 + random.below(last - from))
@@ -153,6 +158,7 @@ impl Case {
         let mut steps = 0..;
         for script in module.scripts.clone() {
             let mut fun = derive(&module.program, script.of, &script.name, &script.types);
+            add_scratch(&mut fun, &script.scratch);
             for (call, n) in script.steps.iter().zip(&mut steps) {
                 fun = self.proposed(n, &module, &fun, call, &mut splits)?.0.after;
             }
@@ -203,6 +209,12 @@ impl Case {
                 refused = Some("start".into());
             }
             let mut fun = derive(&module.program, script.of, &script.name, &script.types);
+            add_scratch(&mut fun, &script.scratch);
+            if refused.is_none()
+                && let Err(f) = checker.with_scratch(script.fun, &script.scratch)
+            {
+                refused = Some(f.diagnostic.code.0.to_string());
+            }
             for (call, n) in script.steps.iter().zip(&mut steps) {
                 let (mut made, change) = self.proposed(n, &module, &fun, call, &mut splits)?;
                 broken = broken.or(change.map(|what| format!("after `{call}`: {what}")));
@@ -298,6 +310,7 @@ impl Case {
         let mut random = Random(self.seed);
         for sizes in self.sizes(&before, effort.choices, &mut random) {
             let start = runs::start(&before.fun, &sizes, random.pick(&KINDS), random.next());
+            let own = runs::with_scratch(&after.fun, &sizes, &start);
             let want = match before.interpreted(&sizes, &start, None) {
                 Ok(words) => words,
                 Err(Stopped::NotFor) => continue,
@@ -314,20 +327,20 @@ impl Case {
             let mut runs_here = true;
             for n in 0..effort.shuffles {
                 let shuffle = (n > 0).then(|| random.next());
-                runs_here &= here(after.interpreted(&sizes, &start, shuffle), "interpreted")?;
+                runs_here &= here(after.interpreted(&sizes, &own, shuffle), "interpreted")?;
             }
             if !runs_here {
                 seen.not_for += 1;
                 continue;
             }
-            for (of, kernel) in [&before, &after].into_iter().zip(kernels) {
-                here(of.native(kernel, &sizes, &start).map_err(Stopped::Trapped), "compiled")?;
+            for ((of, start), kernel) in [(&before, &start), (&after, &own)].into_iter().zip(kernels) {
+                here(of.native(kernel, &sizes, start).map_err(Stopped::Trapped), "compiled")?;
             }
             if let (Some(pools), Some(kernel)) = (effort.pools, kernels.get(1)) {
                 let outputs = runs::outputs(&after.fun);
                 for run in 0..pools.runs().div_ceil(effort.choices) {
                     for way in pools.for_run(seen.runs as usize + run) {
-                        let left = way.call(&after.fun, kernel, &sizes, &start).map_err(Stopped::Trapped);
+                        let left = way.call(&after.fun, kernel, &sizes, &own).map_err(Stopped::Trapped);
                         let left = left.map(|all| outputs.iter().map(|n| all[*n].clone()).collect());
                         here(left, &way.to_string())?;
                         seen.on_threads += 1;

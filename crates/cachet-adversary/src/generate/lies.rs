@@ -47,6 +47,31 @@ fn exact (reads x: [u32; N]) (mut y: [i64; N]) =
 ",
     },
     Wrong {
+        what: "a mask of more lanes than there are",
+        text: "fn f (reads x: [f32; N]) (mut y: [f32; N + 8]) =
+  store y[0 ..+ 4] = splat 1.0 mask N
+",
+    },
+    Wrong {
+        what: "a mask below none",
+        text: "fn f (reads x: [f32; N]) (mut y: [f32; 8]) requires N <= 7 =
+  store y[0 ..+ 4] = splat 1.0 mask N - 3
+",
+    },
+    Wrong {
+        what: "lanes moved up by one in their array",
+        text: "fn f (reads x: [f32; N]) (mut y: [f32; N + 8]) =
+  store y[1 ..+ 4] = load y[0 ..+ 4]
+",
+    },
+    Wrong {
+        what: "lanes moved down by one in their array",
+        text: "fn f (reads x: [f32; N]) (mut y: [i32; N + 8]) =
+  for i in 0 .. N do
+    store y[i ..+ 7] = max (load y[i + 1 ..+ 7]) (splat 3)
+",
+    },
+    Wrong {
         what: "an index as a byte",
         text: "fn f (mut y: [i8; N]) =
   for i in 0 .. N do

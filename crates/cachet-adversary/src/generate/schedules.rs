@@ -7,6 +7,7 @@
 //! whose iterations write every so many cells.
 
 pub mod loops;
+mod tiles;
 
 use crate::generate::contractions::{self, Algebra, Contraction};
 use crate::generate::steps;
@@ -16,7 +17,8 @@ use cachet_core::pattern::StepDef;
 use cachet_core::script::{SplitIndex, SplitLevel, StepArg, StepCall, StepForm};
 use cachet_source::Span;
 use loops::{Loop, Nest, nests};
-use std::collections::BTreeSet;
+use tiles::Next;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 /// A schedule of a contraction.
@@ -32,6 +34,8 @@ pub struct Schedule {
     pub steps: Vec<StepCall>,
     /// How it is written.
     pub shape: Shape,
+    /// Its own parameters, as text, for copies.
+    pub scratch: Vec<String>,
 }
 
 /// How a schedule is written; it does the same.
@@ -120,7 +124,8 @@ pub fn own_steps() -> Vec<String> {
 pub fn file(own: &[String], contraction: &Contraction, schedules: &[Schedule], impls: &str) -> String {
     let schedules: Vec<String> = schedules.iter().map(Schedule::text).collect();
     let rest = format!("{}\n{}", contraction.text(), schedules.concat());
-    format!("import \"cachet:steps\"\n{}{}{rest}", contractions::prelude(&format!("{rest}{impls}")), own.concat())
+    let layouts = if rest.contains("Panel") { "import \"cachet:layouts\"\n" } else { "" };
+    format!("import \"cachet:steps\"\n{layouts}{}{}{rest}", contractions::prelude(&format!("{rest}{impls}")), own.concat())
 }
 
 impl Schedule {
@@ -128,13 +133,14 @@ impl Schedule {
     pub fn text(&self) -> String {
         let bound = self.bound.map_or(String::new(), |b| format!(" @(S = {b})"));
         let (name, of) = (&self.name, &self.of);
+        let own: String = self.scratch.iter().map(|p| format!("\n    {p}")).collect();
         let lines = |steps: &[StepCall]| -> String { steps.iter().map(|s| format!("  {s}\n")).collect() };
         match self.shape {
             Shape::Continued(at, late) if at > 0 && at < self.steps.len() => {
                 let (first, second) = if late { (String::new(), bound) } else { (bound, String::new()) };
                 let (before, after) = self.steps.split_at(at);
                 format!(
-                    "schedule {name}_first of {of}{first} =\n{}\nschedule {name} of {name}_first{second} =\n{}\n",
+                    "schedule {name}_first of {of}{first}{own} =\n{}\nschedule {name} of {name}_first{second} =\n{}\n",
                     lines(before),
                     lines(after)
                 )
@@ -142,10 +148,10 @@ impl Schedule {
             Shape::Function(from, to) if from < to && to <= self.steps.len() => {
                 let (function, call) = function(&format!("{name}_part"), &self.steps[from..to]);
                 let (before, after) = (lines(&self.steps[..from]), lines(&self.steps[to..]));
-                format!("{function}\nschedule {name} of {of}{bound} =\n{before}  {call}\n{after}\n")
+                format!("{function}\nschedule {name} of {of}{bound}{own} =\n{before}  {call}\n{after}\n")
             }
             Shape::Plain | Shape::Continued(..) | Shape::Function(..) => {
-                format!("schedule {name} of {of}{bound} =\n{}\n", lines(&self.steps))
+                format!("schedule {name} of {of}{bound}{own} =\n{}\n", lines(&self.steps))
             }
         }
     }
@@ -155,6 +161,11 @@ impl Schedule {
         let mut out = Vec::new();
         if self.shape != Shape::Plain {
             out.push(Schedule { shape: Shape::Plain, ..self.clone() });
+        }
+        for n in 0..self.scratch.len() {
+            let mut less = self.clone();
+            less.scratch.remove(n);
+            out.push(less);
         }
         for n in (0..self.steps.len()).rev() {
             let mut less = self.clone();
@@ -253,11 +264,8 @@ impl Given {
                 }
             }
             StepForm::Pack(p) => self.made.extend(p.over.iter().flat_map(names).map(String::from)),
-            StepForm::Order(_)
-            | StepForm::GridOver(_)
-            | StepForm::Keep { .. }
-            | StepForm::Registers(_)
-            | StepForm::Reduce { .. } => {}
+            StepForm::Keep { into, .. } => self.made.extend(names(into).into_iter().map(String::from)),
+            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Registers(_) | StepForm::Reduce { .. } => {}
         }
     }
 
@@ -295,7 +303,8 @@ impl Given {
         args.iter().map(|a| self.arg(a)).collect::<Vec<_>>().join(", ")
     }
 
-    fn inside(&mut self, step: &StepCall) -> String {
+    fn inside(&mut self, step_call: &StepCall) -> String {
+        let step = step_call;
         match &step.form {
             StepForm::Call(args) => {
                 let args: Vec<String> = args.iter().map(|a| format!(" {}", self.arg(a))).collect();
@@ -307,7 +316,10 @@ impl Given {
                     Some(n) => ("pack_lanes", format!(" lanes {}", self.size(n))),
                     None => ("pack", String::new()),
                 };
-                format!("{step} {} into {} along {along} over ({}){lanes}", p.array, p.into, self.args(&p.over))
+                let over = self.args(&p.over);
+                let whole = StepCall { form: StepForm::Pack(p.clone()), ..step_call.clone() }.to_string();
+                let pad = whole.find(" pad ").map_or("", |at| &whole[at..]);
+                format!("{step} {} into {} along {along} over ({over}){lanes}{pad}", p.array, p.into)
             }
             StepForm::Registers(r) => {
                 let (row, lane) = (self.name(&r.row), self.name(&r.lane));
@@ -360,6 +372,10 @@ pub struct Draw<'a> {
     pub contraction: &'a Contraction,
     /// What its type parameter is bound to.
     pub bound: Option<&'static str>,
+    /// Parameters of its own that were declared.
+    pub scratch: Vec<String>,
+    /// Copies that were made, each with the loop that it is made in.
+    pub packed: Vec<(String, StepArg)>,
 }
 
 /// Tries until as many steps as wanted apply.
@@ -372,26 +388,44 @@ impl Draw<'_> {
         let mut splits = Default::default();
         let mut taken: Vec<StepCall> = Vec::new();
         let mut summed: BTreeSet<String> = self.contraction.summed().into_iter().map(String::from).collect();
+        // Registers want their loops cut before.
+        let mut ahead: VecDeque<Next> = VecDeque::new();
+        if self.random.once_in(3) {
+            ahead.extend(self.tile(&fun, &summed).unwrap_or_default());
+        }
         for n in 0..TRIES * wanted {
-            if taken.len() == wanted {
+            if ahead.is_empty() && taken.len() >= wanted {
                 break;
             }
-            let Some(call) = self.one(&fun, &summed, n) else { continue };
-            let kept = Clone::clone(&splits);
+            let kept = (fun.clone(), self.scratch.len(), self.packed.clone());
+            let call = match ahead.pop_front() {
+                Some(next) => self.next(next, &mut fun, n),
+                None => self.one(&mut fun, &summed, n),
+            };
+            let Some(call) = call else { continue };
+            let known = Clone::clone(&splits);
             match cachet_schedule::apply(self.program, &fun, &call, self.steps, &mut splits) {
                 Ok(made) => {
                     fun = made.after;
                     note_summed(&call, &mut summed);
                     taken.push(call);
                 }
-                Err(_) => splits = kept,
+                Err(_) => {
+                    splits = known;
+                    (fun, self.packed) = (kept.0, kept.2);
+                    self.scratch.truncate(kept.1);
+                }
             }
         }
         (taken, fun)
     }
 
-    fn one(&mut self, fun: &Fun, summed: &BTreeSet<String>, n: usize) -> Option<StepCall> {
-        let all = nests(fun);
+    fn one(&mut self, fun: &mut Fun, summed: &BTreeSet<String>, n: usize) -> Option<StepCall> {
+        if let Some(call) = self.of_tiles(fun, n) {
+            return Some(call);
+        }
+        let fun = &*fun;
+        let all = tiles::without_tiles(fun, nests(fun));
         if all.is_empty() {
             return None;
         }

@@ -5,8 +5,8 @@
 //! around it.
 
 use cachet_core::ir::{
-    Access, Block, BlockPart, Buffer, Call, Device, Domain, Elem, Fold, Fun, Grid, Guard, Ix, Lit, Op, Prim, Reduce,
-    Rel, Stmt, StmtKind, Var, VarKind, View, Window, Word,
+    Access, Block, BlockPart, Buffer, Call, Device, Domain, Elem, Fold, Fun, Grid, Guard, Ix, Lit, Local, Op, Prim,
+    Reduce, Rel, Stmt, StmtKind, Var, VarKind, View, Window, Word,
 };
 use cachet_core::rewrite::{Subst, refresh};
 
@@ -54,6 +54,16 @@ fn moved(block: &Block, n: usize) -> Changes<Block> {
         let kind = StmtKind::For { var: *var, domain: domain.clone(), body };
         all.splice(n..=n + 1, [Stmt { kind, span: block[n + 1].span }]);
         out.push(("moved into the loop after it".into(), all));
+    }
+    if let StmtKind::For { var, domain, body } = &block[n].kind
+        && let [Stmt { kind: StmtKind::Var { .. }, .. }, filled, rest @ ..] = body.as_slice()
+        && matches!(filled.kind, StmtKind::For { .. })
+        && !rest.is_empty()
+    {
+        let kind = StmtKind::For { var: *var, domain: domain.clone(), body: rest.to_vec() };
+        let mut all = block.clone();
+        all.splice(n..=n, [body[0].clone(), body[1].clone(), Stmt { kind, span: block[n].span }]);
+        out.push(("a vector moved out of its loop".into(), all));
     }
     let (body, around): (&Block, Box<dyn Fn(Block) -> StmtKind + '_>) = match &block[n].kind {
         StmtKind::For { var, domain, body } => {
@@ -290,6 +300,9 @@ impl Change<'_> {
             let body = vec![Stmt { kind: moved, span: *span }];
             out.push(("inside its inner loop".into(), StmtKind::For { var: *inner, domain: d.clone(), body }));
         }
+        if let VarKind::Lane(n) = self.fun.vars[var.index()].kind {
+            out.push(("without its mask".into(), made(Domain::Range { lo: Ix::Lit(0), hi: Ix::Lit(n) }, body.clone())));
+        }
         let writes = cachet_core::windows::infer(&self.fun.buffers, &[var], body);
         let axes = vec![(var, domain.clone())];
         let grid = Grid { device: Device::HOST, level: 0, axes, writes, body: body.clone() };
@@ -498,6 +511,16 @@ impl Change<'_> {
         out
     }
 
+    /// Other vectors of as many lanes.
+    fn vectors_like(&self, of: Local) -> Vec<Local> {
+        let info = &self.fun.locals[of.index()];
+        let like = |l: &Local| {
+            let other = &self.fun.locals[l.index()];
+            *l != of && info.vector && other.vector && other.dims == info.dims && other.ty == info.ty
+        };
+        (0..self.fun.locals.len() as u32).map(Local).filter(like).collect()
+    }
+
     fn word(&mut self, w: &Word) -> Changes<Word> {
         let one = Word::Lit(Lit { elem: Elem::F32, bits: 0x3F80_0000 });
         let mut out = vec![("1.0 for a word".to_string(), one)];
@@ -547,6 +570,9 @@ impl Change<'_> {
             Word::Fold(f) => out.extend(self.fold(f)),
             Word::Index(ix, elem) => out.extend(lift(self.ix(ix), |ix| Word::Index(ix, *elem))),
             Word::Local(l, at) => {
+                for other in self.vectors_like(*l) {
+                    out.push(("another vector".into(), Word::Local(other, at.clone())));
+                }
                 for n in 0..at.len() {
                     let with = |ix: Ix| {
                         let mut at = at.clone();

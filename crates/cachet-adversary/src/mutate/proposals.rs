@@ -4,8 +4,9 @@
 use super::{operator, programs, recipes, steps};
 use crate::generate::places::{self, Place};
 use crate::random::Random;
-use cachet_core::ir::{Guard, Ix, Rel};
+use cachet_core::ir::{Guard, Ix, Rel, VarKind};
 use cachet_core::pattern::{Move, MoveKind, PatGuard, StepDef};
+use cachet_core::rewrite::Live;
 use cachet_core::script::Rewrite;
 use std::collections::BTreeSet;
 
@@ -43,10 +44,16 @@ pub struct Proposal {
 }
 
 impl Mutants {
+    /// Whether there is something of lanes in it.
+    pub fn has_lanes(place: &Place) -> bool {
+        matches!(place.step(), "registers" | "pack_lanes")
+    }
+
     /// Those of a place.
     pub fn of(place: &Place) -> Mutants {
         let mut programs = changed_programs(&place.made);
         programs.extend(requirements(place));
+        programs.extend(in_lanes(&place.made));
         let recipes = recipes::of(&place.made.recipe);
         let written = place.written.as_ref().map_or_else(Vec::new, definitions);
         let made = written.into_iter().filter_map(|(what, def)| Some((what, place.by(&def)?)));
@@ -142,6 +149,46 @@ fn changed_programs(made: &Rewrite) -> Vec<(String, Rewrite)> {
     }
     for (_, r) in &mut out {
         (r.after.vars, r.after.locals) = (grown.vars.clone(), grown.locals.clone());
+    }
+    out
+}
+
+/// More or fewer lanes, in a statement or in all of them; arrays of vectors with other rows and lanes.
+fn in_lanes(made: &Rewrite) -> Vec<(String, Rewrite)> {
+    let Some(site) = made.to.stmts(&made.after) else { return vec![] };
+    let live = Live::of_block(site);
+    let lanes: Vec<(usize, i64)> = live
+        .vars
+        .iter()
+        .filter_map(|v| match made.after.vars[v.index()].kind {
+            VarKind::Lane(n) => Some((v.index(), n)),
+            VarKind::Size | VarKind::Index | VarKind::Block => None,
+        })
+        .collect();
+    let mut out = Vec::new();
+    for by in [-1, 1] {
+        let mut all = made.clone();
+        for (v, n) in &lanes {
+            let mut one = made.clone();
+            one.after.vars[*v].kind = VarKind::Lane(n + by);
+            all.after.vars[*v].kind = VarKind::Lane(n + by);
+            out.push((format!("lanes {by:+}"), one));
+        }
+        for l in live.locals.iter().filter(|l| made.after.locals[l.index()].vector) {
+            let dims = &made.after.locals[l.index()].dims;
+            for axis in 0..dims.len() {
+                let mut one = made.clone();
+                one.after.locals[l.index()].dims[axis] += by;
+                let what = if axis + 1 == dims.len() { "lanes of a vector" } else { "rows of a tile" };
+                out.push((format!("{what} {by:+}"), one));
+            }
+            if let Some(n) = all.after.locals[l.index()].dims.last_mut() {
+                *n += by;
+            }
+        }
+        if !lanes.is_empty() {
+            out.push((format!("all lanes {by:+}"), all));
+        }
     }
     out
 }

@@ -31,9 +31,26 @@ pub const STEPS: Population = Population {
     run,
 };
 
+/// Tiles held in registers, and copies in lanes, which are most of what a kernel has to get right.
+pub const TILES: Population = Population {
+    promise: "P1",
+    name: "mutated register tiles",
+    never: "a mutant is accepted and some word differs",
+    counts: [400, 4_000],
+    drawn: true,
+    run: tiles,
+};
+
+fn tiles(share: Share) -> Report {
+    of_places(proposals::everywhere().into_iter().filter(|(p, _)| Mutants::has_lanes(p)).collect(), share)
+}
+
 fn run(share: Share) -> Report {
+    of_places(proposals::everywhere(), share)
+}
+
+fn of_places(places: Vec<(Place, Mutants)>, share: Share) -> Report {
     let mut report = Report::default();
-    let places = proposals::everywhere();
     let all: usize = places.iter().map(|(_, m)| m.all().len()).sum();
     report.add("in the full set", all as u64);
     let (mut steps, mut operators) = (BTreeSet::new(), BTreeSet::new());

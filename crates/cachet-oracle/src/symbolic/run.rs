@@ -1,6 +1,7 @@
 //! Running a function on terms.
 
 mod grid;
+mod lanes;
 mod lend;
 mod word;
 
@@ -319,6 +320,9 @@ impl<'p, 't> Machine<'p, 't> {
     fn stmt(&mut self, s: &'p Stmt) -> Ran<()> {
         match &s.kind {
             StmtKind::For { var, domain, body } => {
+                if let Some(lanes) = cachet_core::vectors::of(&self.fun().vars, s) {
+                    return self.lanes(&lanes, domain);
+                }
                 for turn in self.turns(domain)? {
                     self.top().vars[var.index()] = turn;
                     self.block(body)?;

@@ -239,7 +239,9 @@ impl Counter<'_> {
 
     fn vector(&mut self, lanes: &Lanes<'_>, named: bool) {
         let (ty, word, what) = match &lanes.stmt.kind {
-            StmtKind::Store { to, word } => (&self.fun.buffers[to.buffer.index()].elem, word, "statement: vector store"),
+            StmtKind::Store { to, word } => {
+                (&self.fun.buffers[to.buffer.index()].elem, word, "statement: vector store")
+            }
             StmtKind::Assign { local, word, .. } if named => {
                 (&self.fun.locals[local.index()].ty, word, "statement: vector let")
             }

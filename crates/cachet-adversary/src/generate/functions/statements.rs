@@ -2,8 +2,8 @@
 
 use super::{Cells, Draw, Lending, Mut, Use, bx, cell, coverage, plus, words};
 use cachet_core::ir::{
-    At, Binding, Block, Call, Domain, Elem, Fun, Grid, Guard, ImplId, Ix, Layout, Prim, Rel, Role, Stmt, StmtKind, Ty, Var,
-    VarKind, View, Window, Word,
+    At, Binding, Block, Call, Domain, Elem, Fun, Grid, Guard, ImplId, Ix, Layout, Prim, Rel, Role, Stmt, StmtKind, Ty,
+    Var, VarKind, View, Window, Word,
 };
 
 /// How many statements a block may start with.

@@ -6,8 +6,8 @@
 use super::coverage::{operations, result};
 use super::{Cells, Draw, Lending, Mut, Use, bx, cell, plus, words};
 use cachet_core::ir::{
-    Block, BlockPart, Device, Domain, Elem, Grid, Guard, Ix, Layout, LayoutOp, Lit, Local, LocalInfo, Prim, PureId, Rel, Role, Stmt,
-    StmtKind, Ty, Var, VarInfo, VarKind, Window, Word,
+    Block, BlockPart, Device, Domain, Elem, Grid, Guard, Ix, Layout, LayoutOp, Lit, Local, LocalInfo, Prim, PureId,
+    Rel, Role, Stmt, StmtKind, Ty, Var, VarInfo, VarKind, Window, Word,
 };
 
 /// How many lanes: powers of two, what is between them, and one.
@@ -302,7 +302,10 @@ impl Draw<'_> {
                 };
                 let all: Vec<(Prim, Elem)> = operations().into_iter().filter(gives).collect();
                 let usual: Vec<(Prim, Elem)> = all.iter().filter(|(p, _)| is_usual(*p)).copied().collect();
-                let (prim, of) = match usual.is_empty() || self.random.once_in(6) {
+                if text && usual.is_empty() {
+                    return self.lane_leaf(lane, elem);
+                }
+                let (prim, of) = match usual.is_empty() || !text && self.random.once_in(6) {
                     true => self.pick(&all),
                     false => self.pick(&usual),
                 };
@@ -492,6 +495,9 @@ impl Draw<'_> {
         self.indices.retain(|v| *v != i);
         (self.buffers, self.muts, self.vectors) = (before.0, before.1, before.2);
         self.lets.truncate(before.3);
+        if body.is_empty() {
+            return;
+        }
         let axes = vec![(i, Domain::Range { lo: Ix::Lit(0), hi: own.extents[0].clone() })];
         let window = vec![(Ix::Var(i), Ix::Lit(1)), (Ix::Lit(0), own.extents[1].clone())];
         let writes = vec![Window { buffer: own.buffer, axes: window }];
@@ -551,10 +557,7 @@ impl Draw<'_> {
             let row = d.held("w", tile.elem, &[], tile.lanes, false);
             let lane = Lane::whole(d.lane_var(tile.lanes), tile.lanes);
             let word = d.leaf(&Ty::Elem(tile.elem));
-            inside.push(stmt(StmtKind::Var {
-                local: row.local,
-                init: Word::Lit(Lit { elem: tile.elem, bits: 0 }),
-            }));
+            inside.push(stmt(StmtKind::Var { local: row.local, init: Word::Lit(Lit { elem: tile.elem, bits: 0 }) }));
             inside.push(over(&lane, StmtKind::Assign { local: row.local, at: vec![Ix::Var(lane.var)], word }));
             d.vectors.push(row);
             inside.push(d.assigned(tile, vec![Ix::Var(i)], 2));
@@ -612,7 +615,10 @@ impl Draw<'_> {
         let mutable = of.writes && self.random.once_in(2);
         let mut info = self.fun.buffers[of.buffer.index()].clone();
         info.name = self.name("t");
-        info.level.name = "L1".into();
+        // A listing on its own names no machine.
+        if self.what == Use::Native {
+            info.level.name = "L1".into();
+        }
         info.role = Role::Lease(of.buffer);
         self.fun.buffers.push(info);
         let lease = cachet_core::ir::Buffer(self.fun.buffers.len() as u32 - 1);

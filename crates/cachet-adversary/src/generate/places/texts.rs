@@ -376,3 +376,61 @@ step fn blocked k n g =
 schedule by_own_step of nearest @(S = MinPlus f32) =
   blocked k 3 gk
 "#;
+
+/// Tiles held in registers, from each start that a sum may have; copies, whole, filled up and in lanes; what is kept.
+pub(super) const TILES: &str = r#"
+import "cachet:steps"
+import "cachet:monoid"
+import "cachet:layouts"
+
+contraction matmul {S : Semiring}
+    (reads a: [S.Value; M, K])
+    (reads b: [S.Value; K, N])
+    -> out c: [S.Value; M, N] =
+  c[i, j] = sum k. a[i, k] * b[k, j]
+
+schedule tile_goes_on of matmul @(S = PlusTimes f32) =
+  zero (i, j) c
+  split k by 3 as gk ragged
+  split i by 2 as gi ragged
+  split j by 4 as gj ragged
+  order (gk, gi, gj, i, j)
+  registers (i, j) into c rows 2 lanes 4 through fma
+
+schedule tile_from_nothing of matmul @(S = PlusTimes f64) =
+  split i by 3 as gi ragged
+  split j by 2 as gj ragged
+  order (gi, gj, i, j)
+  registers (i, j) into c rows 3 lanes 3 through fma
+
+schedule tile_first of matmul @(S = PlusTimes f32) =
+  split k by 2 as gk ragged
+  split i by 2 as gi ragged
+  split j by 3 as gj ragged
+  order (gk, gi, gj, i, j)
+  registers (i, j) into c rows 2 lanes 3 through fma
+
+schedule tile_turned of matmul @(S = MinPlus f32) =
+  split i by 2 as gi ragged
+  split j by 3 as gj ragged
+  order (gj, gi, j, i)
+  registers (i, j) into c rows 2 lanes 3 through min
+
+schedule tile_exact of matmul @(S = PlusTimes f32) =
+  zero (i, j) c
+  split i by 2 as gi
+  split j by 2 as gj
+  order (gi, gj, i, j)
+  registers (i, j) into c rows 2 lanes 2 through fma
+
+schedule tile_packed of matmul @(S = PlusTimes f32)
+    (mut packB: [f32; 3, 4] in ColumnPanels 2 at DRAM) =
+  zero (i, j) c
+  split k by 3 as gk ragged
+  split i by 2 as gi ragged
+  split j by 4 as gj, 2 as uj ragged
+  order (gk, gj, gi, uj, i, j)
+  parallel gi
+  pack_lanes b into packB along gj over (b0, b1, bt) lanes 3
+  registers (i, j) into c rows 2 lanes 2 through fma
+"#;
