@@ -133,7 +133,8 @@ fn table(tiles: &[(u32, u32)], speed: &dyn Fn(u32, u32) -> Option<f64>, chosen: 
     println!("speed in percent of the roof; rows down, vectors across");
     println!("      {}", (1..=vectors).map(|v| format!("{v:>6}")).collect::<String>());
     for r in 1..=rows {
-        let cell = |v| all.iter().find(|a| (a.0, a.1) == (r, v)).map_or("     .".into(), |a| format!("{:>6.1}", 100.0 * a.2));
+        let cell =
+            |v| all.iter().find(|a| (a.0, a.1) == (r, v)).map_or("     .".into(), |a| format!("{:>6.1}", 100.0 * a.2));
         println!("{r:>6}{}", (1..=vectors).map(cell).collect::<String>());
     }
     let (r, v, most) = best;

@@ -62,7 +62,8 @@ fn run(share: Share) -> Report {
     };
     let pools = THREADS.map(|n| Pool::in_order(n, Order::Dealt { seed: share.seed.wrapping_add(n as u64) }));
     let pools: Vec<Pool> = pools.into_iter().collect::<Result<_, _>>().unwrap();
-    let all: Vec<(&Subject, usize)> = subjects.iter().flat_map(|s| (0..s.schedules.len()).map(move |n| (s, n))).collect();
+    let all: Vec<(&Subject, usize)> =
+        subjects.iter().flat_map(|s| (0..s.schedules.len()).map(move |n| (s, n))).collect();
     for n in 0..share.count {
         let mut random = Random::case(share.seed, n);
         let (subject, schedule) = all[n % all.len()];
@@ -79,7 +80,10 @@ fn run(share: Share) -> Report {
         let got = way.call(fun, kernel, &sizes);
         let failed = wanted.and_then(|w| got.and_then(|g| difference(fun, &w, &g)));
         if let Err(what) = failed {
-            let case = format!("sizes {sizes:?}, {:?} from {}, arrays at {place:?}, {} threads", way.kind, way.seed, THREADS[pool]);
+            let case = format!(
+                "sizes {sizes:?}, {:?} from {}, arrays at {place:?}, {} threads",
+                way.kind, way.seed, THREADS[pool]
+            );
             report.fail(format!("{}: {}: {what}", subject.file, fun.name), case);
         }
     }
@@ -209,7 +213,9 @@ impl Way<'_> {
             match reads(fun, n) {
                 true => {
                     let words = fill(elem, self.seed.wrapping_add(n as u64), self.kind, data.len() / width);
-                    data.chunks_exact_mut(width).zip(words).for_each(|(d, w)| d.copy_from_slice(&w.to_le_bytes()[..width]));
+                    data.chunks_exact_mut(width)
+                        .zip(words)
+                        .for_each(|(d, w)| d.copy_from_slice(&w.to_le_bytes()[..width]));
                 }
                 false => {
                     let mark = poison(elem).to_le_bytes();
@@ -218,7 +224,8 @@ impl Way<'_> {
             }
             memory.push((m, skip));
         }
-        let kept: Vec<Vec<u8>> = memory.iter().enumerate().filter(|(n, _)| reads(fun, *n)).map(|(_, (m, _))| m.bytes().to_vec()).collect();
+        let kept: Vec<Vec<u8>> =
+            memory.iter().enumerate().filter(|(n, _)| reads(fun, *n)).map(|(_, (m, _))| m.bytes().to_vec()).collect();
         let args = memory.iter_mut().enumerate().map(|(n, (m, skip))| match reads(fun, n) {
             true => BufferArg::Read(&m.bytes()[*skip..]),
             false => BufferArg::Write(&mut m.bytes_mut()[*skip..]),
