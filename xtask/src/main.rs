@@ -1,4 +1,6 @@
-//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`.
+//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask sweep-tiles`.
+
+mod tiles;
 
 use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
 use cachet_adversary::{populations, table};
@@ -21,6 +23,8 @@ enum Task {
     Adversary(Choice),
     /// The same at the large sizes.
     Nightly(Choice),
+    /// Measure every tile of registers that fits, beside the one that the platform's numbers choose.
+    SweepTiles(tiles::Sweep),
 }
 
 #[derive(Args)]
@@ -40,6 +44,12 @@ fn main() -> ExitCode {
     let (choice, scale) = match Arguments::parse().task {
         Task::Adversary(choice) => (choice, Scale::Ordinary),
         Task::Nightly(choice) => (choice, Scale::Nightly),
+        Task::SweepTiles(sweep) => {
+            return tiles::run(&sweep).unwrap_or_else(|why| {
+                eprintln!("{why}");
+                ExitCode::from(2)
+            });
+        }
     };
     let chosen: Vec<&'static Population> = match choice.which.as_slice() {
         [] => populations::all().iter().collect(),

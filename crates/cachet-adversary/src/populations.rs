@@ -23,6 +23,7 @@ mod proof_cache;
 mod random_conditions;
 mod regrouping;
 mod schedules;
+mod shipped;
 mod stable_proofs;
 mod whole_claims;
 
@@ -46,6 +47,7 @@ pub fn all() -> &'static [Population] {
         drawn_steps::ON_GRIDS,
         grids::SCHEDULED,
         native_code::GUARDED,
+        shipped::SHIPPED,
         random_conditions::LARGE,
         doubt::PROVER,
         doubt::SOLVERS,

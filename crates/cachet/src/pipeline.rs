@@ -51,9 +51,21 @@ impl Outcome {
         self.diagnostics.iter().any(Diagnostic::refuses)
     }
 
-    /// A function of the root file, by name.
+    /// What the root file computes: its functions, or, where it has no contraction and no schedule of its own, the
+    /// contractions and schedules that it imports. A file that only names a platform is about those.
+    pub fn items(&self) -> Vec<FunId> {
+        let kernels =
+            || self.module.contractions.iter().map(|(_, id)| *id).chain(self.module.scripts.iter().map(|s| s.fun));
+        let mut items = self.module.items.clone();
+        if !kernels().any(|id| items.contains(&id)) {
+            items.splice(0..0, kernels());
+        }
+        items
+    }
+
+    /// One of [`Outcome::items`], by name.
     pub fn find(&self, name: &str) -> Option<FunId> {
-        self.module.items.iter().copied().find(|id| self.checked.program().funs[id.index()].name == name)
+        self.items().into_iter().find(|id| self.checked.program().funs[id.index()].name == name)
     }
 }
 

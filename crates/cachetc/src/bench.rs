@@ -67,7 +67,7 @@ pub(crate) struct Surroundings {
 pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8 {
     let outcome = pipeline::check(&arguments.file, &terminal::disk());
     terminal::report(&outcome, format);
-    if outcome.module.items.is_empty() {
+    if outcome.items().is_empty() {
         return if outcome.refused() { REFUSED } else { UNABLE };
     }
     let sizes = match sizes(arguments) {

@@ -38,7 +38,7 @@ pub fn run(files: &[String], cross: bool, format: ErrorFormat) -> u8 {
 /// `examples/matmul.cachet: 2 contractions, 3 schedules, 240 conditions proved`.
 fn summary(file: &str, outcome: &pipeline::Outcome) -> String {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let items = &outcome.module.items;
+    let items = outcome.items();
     let contractions = outcome.module.contractions.iter().filter(|(_, id)| items.contains(id)).count();
     let schedules = outcome.module.scripts.len();
     let refused = outcome.diagnostics.iter().filter(|d| d.refuses()).count();

@@ -26,12 +26,12 @@ pub fn run(file: &str, name: Option<&str>, options: Options, format: ErrorFormat
     let outcome = pipeline::check(file, &terminal::disk());
     terminal::report(&outcome, format);
     let wanted: Vec<FunId> = match name {
-        None => outcome.module.items.clone(),
+        None => outcome.items(),
         Some(name) => match outcome.find(name) {
             Some(id) => vec![id],
             None if outcome.refused() => return REFUSED,
             None => {
-                let known: Vec<&str> = outcome.module.items.iter().map(|i| fun(&outcome, *i).name.as_str()).collect();
+                let known: Vec<&str> = outcome.items().iter().map(|i| fun(&outcome, *i).name.as_str()).collect();
                 let help = format!("the file has {}", known.join(", "));
                 terminal::unable(format, &format!("`{file}` has nothing named `{name}`"), Some(&help));
                 return UNABLE;

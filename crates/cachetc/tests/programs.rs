@@ -49,11 +49,36 @@ fn interpreter_native_and_executable_print_the_same() {
 
 #[test]
 fn listings_and_claims_read_as_expected() {
-    for file in files("examples", ".cachet") {
+    let own = |file: &String| {
+        let text = std::fs::read_to_string(root().join(file)).expect("an example");
+        text.contains("\ncontraction ") || text.contains("\nschedule ")
+    };
+    for file in files("examples", ".cachet").into_iter().filter(own) {
         let out = cachetc(&["scheduled", "--steps", &file]);
         assert_eq!(out.status.code(), Some(0), "{file}: {}", text(&out.stderr));
         let expected = file.replace("examples/", "tests/suite/").replace(".cachet", ".steps.txt");
         golden(&expected, &text(&out.stdout)).expect("the listing is as it was");
+    }
+}
+
+/// A file that only names a platform is about the schedules that it imports; with another platform the same lines choose
+/// other numbers.
+#[test]
+fn two_platforms_choose_two_tiles() {
+    for (file, rows, vectors, panels) in [
+        ("examples/ladder.cachet", 6, 4, "[f32; 512, 1024] in ColumnPanels 64"),
+        ("examples/ladder_avx2.cachet", 6, 2, "[f32; 512, 1024] in ColumnPanels 16"),
+    ] {
+        let checked = text(&cachetc(&["check", file]).stdout);
+        assert!(checked.starts_with(&format!("{file}: 1 contraction, 8 schedules, ")), "{checked}");
+        let said = text(&cachetc(&["scheduled", file, "fast"]).stdout);
+        for wanted in [format!("chosen ROWS = {rows},"), format!("chosen VECTORS = {vectors},"), panels.to_string()] {
+            assert!(said.contains(&wanted), "{file} lacks `{wanted}`: {said}");
+        }
+    }
+    let both = text(&cachetc(&["scheduled", "examples/gemm.cachet"]).stdout);
+    for name in ["fn matmul", "fn single", "fn single_bands", "fn double", "fn double_bands"] {
+        assert!(both.contains(&format!("{name}\n")), "{name}: {both}");
     }
 }
 

@@ -16,11 +16,12 @@ pub(super) struct Instance<'a> {
     pub schedules: Vec<FunId>,
 }
 
-/// Everything of the file that was asked for and accepted.
+/// Everything of the file that was asked for and accepted; an imported contraction where it has a schedule.
 pub(super) fn find<'a>(outcome: &'a Outcome, options: &Options) -> Result<Vec<Instance<'a>>, Problem> {
     let mut out = Vec::new();
+    let items = outcome.items();
     for (contraction, nest) in &outcome.module.contractions {
-        if !outcome.module.items.contains(nest) || !outcome.checked.accepts(*nest) {
+        if !outcome.checked.accepts(*nest) {
             continue;
         }
         let program = outcome.checked.program();
@@ -37,7 +38,7 @@ pub(super) fn find<'a>(outcome: &'a Outcome, options: &Options) -> Result<Vec<In
             .map(|s| s.fun)
             .filter(named)
             .collect();
-        if schedules.is_empty() && !named(nest) {
+        if schedules.is_empty() && !(items.contains(nest) && named(nest)) {
             continue;
         }
         for (types, schedules) in by_binding(outcome, *nest, &schedules, options)? {

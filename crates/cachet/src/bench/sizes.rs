@@ -1,9 +1,9 @@
 //! Which values do the sizes of a contraction have in a measurement, and may its schedules be called with them?
 
 use crate::native::Problem;
-use cachet_core::ir::{Fun, Guard, Program, Rel, Var};
+use cachet_core::ir::{Fun, Program, Var};
 use cachet_core::print::Names;
-use cachet_core::sized::value;
+use cachet_core::sized::holds;
 
 /// Values of the sizes of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,23 +46,4 @@ pub(super) fn unmet(program: &Program, fun: &Fun, sizes: &[i64]) -> Option<Strin
     let of = |v: Var| fun.sizes.iter().position(|s| *s == v).and_then(|at| sizes.get(at)).copied();
     let unmet = fun.requires.iter().find(|g| holds(g, &of) != Some(true))?;
     Some(Names::of(program, fun).requirement(unmet))
-}
-
-/// Whether a condition holds; `None` where its value is not known.
-pub(super) fn holds(guard: &Guard, of: &impl Fn(Var) -> Option<i64>) -> Option<bool> {
-    Some(match guard {
-        Guard::Const(b) => *b,
-        Guard::Cmp(rel, a, b) => {
-            let (a, b) = (value(a, of)?, value(b, of)?);
-            match rel {
-                Rel::Eq => a == b,
-                Rel::Ne => a != b,
-                Rel::Lt => a < b,
-                Rel::Le => a <= b,
-            }
-        }
-        Guard::And(a, b) => holds(a, of)? && holds(b, of)?,
-        Guard::Or(a, b) => holds(a, of)? || holds(b, of)?,
-        Guard::Not(a) => !holds(a, of)?,
-    })
 }

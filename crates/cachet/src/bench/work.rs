@@ -5,10 +5,9 @@
 //! depend on other indices, as those of a triangle do: such an index is walked through, and where it has more values
 //! than [`MOST_POINTS`] allow, evenly spread ones stand for the rest.
 
-use super::sizes::holds;
 use cachet_core::equations::{Contraction, Equation, Expr};
 use cachet_core::ir::{Domain, Guard, Ix, Var};
-use cachet_core::sized::value;
+use cachet_core::sized::{holds, value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many combinations of values of indices an equation is looked at with.
