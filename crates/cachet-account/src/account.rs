@@ -4,6 +4,7 @@
 //! inside a loop counts as one. What is left when nothing is to be looked into is an *operation*: a loop with all that is
 //! in it, most of the time. A call's operations stand in its place, in the caller's sizes and names.
 
+use crate::chain;
 use crate::count::{Count, Range, Ranges};
 use crate::scope::Scope;
 pub use crate::tally::{Mode, Place, What};
@@ -178,7 +179,8 @@ impl Found {
     }
 
     fn operation(&mut self, walk: &mut Walk<'_, '_>, stmts: &[Stmt]) {
-        let tally = walk.block(stmts);
+        let mut tally = walk.block(stmts);
+        tally.join(&chain::of(walk, stmts));
         let ranges = &walk.scope.ranges;
         let close = |c: &Count| self.close(c, walk.mode, ranges);
         let times = close(&Count::lit(1));

@@ -7,6 +7,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 pub mod account;
+mod chain;
 pub mod count;
+pub mod limits;
 mod scope;
 mod tally;

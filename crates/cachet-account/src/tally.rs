@@ -48,6 +48,13 @@ pub enum What {
     Load(i64),
     /// Stores likewise.
     Store(i64),
+    /// Operations that wait for one another, each for the value of the one before.
+    Chained {
+        /// The operation's name.
+        op: String,
+        /// The type of its lanes, where it is known.
+        elem: Option<Elem>,
+    },
 }
 
 /// How often everything happens.
@@ -180,7 +187,7 @@ impl<'a> Walk<'a, '_> {
         self.sum(&inside, *v, &range)
     }
 
-    fn sum(&self, inside: &Tally, v: Var, range: &Range) -> Tally {
+    pub fn sum(&self, inside: &Tally, v: Var, range: &Range) -> Tally {
         inside.map(|c| self.mode.sum(c, self.scope.var(v), range, &self.scope.ranges))
     }
 
@@ -391,7 +398,7 @@ impl<'a> Walk<'a, '_> {
         Place { order, name: info.name.clone(), level: level_name(self.scope.program, &info.level) }
     }
 
-    fn op_name(&self, op: Op) -> String {
+    pub fn op_name(&self, op: Op) -> String {
         match op {
             Op::Prim(p) => p.to_string(),
             Op::Method(t, m) => {
@@ -403,7 +410,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// The type of the operands of an operation, as far as they say.
-    fn elem_of(&self, word: &Word) -> Option<Elem> {
+    pub fn elem_of(&self, word: &Word) -> Option<Elem> {
         let ty = match word {
             Word::Lit(l) => return Some(l.elem),
             Word::Index(_, e) => return Some(*e),

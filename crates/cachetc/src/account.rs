@@ -2,9 +2,12 @@
 
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, json, terminal};
 use cachet::pipeline::{self, Outcome};
+use cachet::world::World;
 use cachet_account::account::{Account, Mode, Operation, Place, What, account};
 use cachet_account::count::{Count, Values};
+use cachet_account::limits::{Limit, limits};
 use cachet_core::ir::FunId;
+use cachet_machine::platform::Platform;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -40,10 +43,11 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
     let mode = if options.exact { Mode::Exact } else { Mode::Full };
     let program = outcome.checked.program();
     let accounts: Vec<Account> = wanted.iter().map(|id| account(program, &program.funs[id.index()], mode)).collect();
+    let platform = cachet_frontend::platform(file, terminal::disk().files());
     let mut shown = Vec::new();
     for a in &accounts {
         match Shown::new(a, sizes.as_ref(), name.is_some()) {
-            Ok(s) => shown.push(s),
+            Ok(s) => shown.push(s.on(platform.as_ref())),
             Err((problem, help)) => {
                 terminal::unable(format, &problem, Some(&help));
                 return UNABLE;
@@ -100,12 +104,14 @@ fn sizes(text: &str) -> Result<BTreeMap<String, i128>, String> {
 struct Shown<'a> {
     account: &'a Account,
     values: Option<Values>,
+    /// The platform's name, and what bounds the function there.
+    limits: Option<(String, Vec<Limit>)>,
 }
 
 impl<'a> Shown<'a> {
     /// With sizes by name. Of one function all have to be its own; of a whole file each takes those that it has.
     fn new(account: &'a Account, sizes: Option<&BTreeMap<String, i128>>, alone: bool) -> Result<Shown<'a>, Problem> {
-        let Some(sizes) = sizes else { return Ok(Shown { account, values: None }) };
+        let Some(sizes) = sizes else { return Ok(Shown { account, values: None, limits: None }) };
         let known: Vec<&str> = account.sizes.iter().map(|(name, _)| name.as_str()).collect();
         let list = format!("its sizes are {}", known.join(", "));
         if let (true, Some(other)) = (alone, sizes.keys().find(|k| !known.contains(&k.as_str()))) {
@@ -120,7 +126,17 @@ impl<'a> Shown<'a> {
                 None => return Err((format!("no number is given for the size `{name}` of `{}`", account.name), list)),
             }
         }
-        Ok(Shown { account, values: Some(values) })
+        Ok(Shown { account, values: Some(values), limits: None })
+    }
+
+    /// With what bounds it on a machine. That takes numbers for all sizes.
+    fn on(mut self, platform: Option<&Platform>) -> Shown<'a> {
+        let none = Values::new();
+        let values = self.values.as_ref().or_else(|| self.account.sizes.is_empty().then_some(&none));
+        if let (Some(p), Some(values)) = (platform, values) {
+            self.limits = limits(self.account, values, p).filter(|l| !l.is_empty()).map(|l| (p.name.clone(), l));
+        }
+        self
     }
 
     /// A count as text: its number if there are numbers for the sizes, else in the sizes.
@@ -154,6 +170,14 @@ impl<'a> Shown<'a> {
         let work = self.row(&total, &|w| matches!(w, What::Work(_)));
         if !work.is_empty() {
             out.push_str(&format!("  in all\n    {work}\n"));
+        }
+        if let Some((platform, limits)) = &self.limits {
+            out.push_str(&format!("  cycles on one core of {platform}, for each part as if it were all\n"));
+            let wide = limits.iter().map(|l| l.part.len()).max().unwrap_or(0);
+            for l in limits {
+                out.push_str(&format!("    {:wide$}  {:.0}\n", l.part, l.cycles.ceil()));
+            }
+            out.push_str(&format!("  bound by {}\n", limits[0].part));
         }
         out.push_str(if self.account.exact {
             "  counted exactly\n"
@@ -224,6 +248,11 @@ impl<'a> Shown<'a> {
             "operations": operations,
             "levels": levels,
             "work": self.work_json(&total),
+            "platform": self.limits.as_ref().map(|(name, _)| name),
+            "limits": self.limits.as_ref().map(|(_, limits)| {
+                let one = |l: &Limit| json!({ "part": l.part, "cycles": l.cycles });
+                limits.iter().map(one).collect::<Vec<_>>()
+            }),
         })
     }
 
@@ -261,7 +290,7 @@ impl<'a> Shown<'a> {
             match w {
                 What::Read(p) => read.push(moved(p, n)),
                 What::Written(p) => written.push(moved(p, n)),
-                What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) => {}
+                What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } => {}
             }
         }
         json!({ "reads": read, "writes": written, "work": self.work_json(of) })
@@ -274,7 +303,12 @@ impl<'a> Shown<'a> {
                 row["operation"] = json!(name);
                 Some(row)
             }
-            What::Read(_) | What::Written(_) | What::Issued { .. } | What::Load(_) | What::Store(_) => None,
+            What::Read(_)
+            | What::Written(_)
+            | What::Issued { .. }
+            | What::Load(_)
+            | What::Store(_)
+            | What::Chained { .. } => None,
         });
         rows.collect()
     }
@@ -293,7 +327,7 @@ fn levels(total: &BTreeMap<What, Count>) -> BTreeMap<String, (Count, Count)> {
                 let at = out.entry(p.level.clone()).or_default();
                 at.1 = at.1.plus(n);
             }
-            What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) => {}
+            What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } => {}
         }
     }
     out
