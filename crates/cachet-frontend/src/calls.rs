@@ -1,6 +1,7 @@
 //! Calls of functions over arrays: type parameters bound, arrays lent, sizes found.
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
+use crate::platforms::OUTERMOST;
 use crate::scope;
 use cachet_core::instance::bind_ty;
 use cachet_core::ir::{At, Binding, Call, Fun, Ix, Role, StmtKind, Var, View};
@@ -278,6 +279,13 @@ impl World<'_> {
                 d = d.help("a part of an array has all axes of the array, one index being an axis of length 1");
             }
             return Err(self.report(d));
+        }
+        // A level other than the outermost is a promise to the callee.
+        if param.level.name != OUTERMOST && param.level != info.level {
+            let (is, wanted) = (&info.level.name, &param.level.name);
+            let message = format!("`{}` is kept at {is}, and {place} is kept at {wanted}", name.name);
+            let d = Diagnostic::error(codes::TYPE_MISMATCH, a.span, message).also(info.span.0, "declared here");
+            return Err(self.report(d.help(format!("lease it: `lease near = {} at {wanted}`", name.name))));
         }
         let axes = match window {
             Some((_, axes)) => Some(self.part_of_window(body, name, axes, indices, a.span)?),

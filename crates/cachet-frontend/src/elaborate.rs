@@ -232,6 +232,12 @@ pub(crate) fn described(loaded: &Loaded, scope: &Scope, sources: &Sources, out: 
     world.platforms.into_values().collect()
 }
 
+/// The platform that the root file names.
+pub(crate) fn named(loaded: &Loaded, scope: &Scope, sources: &Sources, out: &mut Vec<Diagnostic>) -> Option<Platform> {
+    let (mut world, _) = begin(loaded, scope, sources, out);
+    world.platform.and_then(|r| world.platforms.remove(&r))
+}
+
 /// A world that knows its platforms, and the items that are to be elaborated.
 fn begin<'a>(
     loaded: &'a Loaded,

@@ -2,6 +2,7 @@
 
 use crate::elaborate::{Body, Done, Meaning, World};
 use crate::limits;
+use crate::platforms::OUTERMOST;
 use cachet_core::ir::{
     At, Buffer, BufferInfo, Device, Guard, Ix, Layout, Level, Role, Strides, TypeParam, TypeParamInfo, VarKind,
 };
@@ -125,10 +126,8 @@ impl World<'_> {
             None => Layout::RowMajor,
         };
         match &ty.level {
-            Some(l) if l.name != "DRAM" => {
-                Err(self.report(Diagnostic::not_built(l.span, format!("keeping an array at {}", l.name))))
-            }
-            Some(_) | None => Ok((layout, Level { name: "DRAM".into(), device: Device::HOST })),
+            Some(l) => Ok((layout, self.level(l)?)),
+            None => Ok((layout, Level { name: OUTERMOST.into(), device: Device::HOST })),
         }
     }
 

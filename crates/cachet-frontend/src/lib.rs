@@ -77,6 +77,14 @@ pub fn load(root: &str, files: &dyn Files, sources: &mut Sources) -> (Option<Mod
     (Some(module), diagnostics)
 }
 
+/// The platform that a file names, if it names one that is described without problems.
+pub fn platform(root: &str, files: &dyn Files) -> Option<Platform> {
+    let (mut diagnostics, mut sources) = (Vec::new(), Sources::new());
+    let loaded = imports::read(root, files, &mut sources, &mut diagnostics)?;
+    let scope = scope::Scope::new(&loaded, &mut diagnostics);
+    elaborate::named(&loaded, &scope, &sources, &mut diagnostics)
+}
+
 /// The platforms that a file describes, itself or by its imports, and the problems of these descriptions.
 pub fn platforms(root: &str, files: &dyn Files, sources: &mut Sources) -> (Vec<Platform>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();

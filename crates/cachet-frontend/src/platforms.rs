@@ -11,7 +11,7 @@ use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, DeviceEntry, Expr, ExprKind, Ident, Item, PlatformEntry, TargItem};
 
 /// The memory level that everything is in of which nothing is said.
-const OUTERMOST: &str = "DRAM";
+pub(crate) const OUTERMOST: &str = "DRAM";
 
 /// The numbers of a platform's entries.
 type Known = &'static [(&'static str, &'static str)];

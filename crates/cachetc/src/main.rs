@@ -1,5 +1,6 @@
 //! `cachetc`: arguments in, text out. The only door that prints.
 
+mod account;
 mod bench;
 mod changed;
 mod check;
@@ -79,6 +80,23 @@ enum Command {
         /// Both programs after every line of each step's recipe, and every condition.
         #[arg(long)]
         relate: bool,
+        /// The same facts for tools.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What contractions, schedules and functions do and move: how often each operation runs, in sizes, and the bytes and
+    /// the work of each; with the platform of the file, what bounds it.
+    Account {
+        /// The root file.
+        file: String,
+        /// Only this contraction, schedule or function.
+        name: Option<String>,
+        /// Numbers for sizes: `M=1024,N=1024,K=1024`.
+        #[arg(long)]
+        at: Option<String>,
+        /// Count what is left over by blocks as it is, not as full blocks.
+        #[arg(long)]
+        exact: bool,
         /// The same facts for tools.
         #[arg(long)]
         json: bool,
@@ -181,6 +199,9 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Check { files, cross } => check::run(&files, cross, format),
         Command::Scheduled { file, name, steps, relate, json } => {
             scheduled::run(&file, name.as_deref(), scheduled::Options { steps, relate, json }, format)
+        }
+        Command::Account { file, name, at, exact, json } => {
+            account::run(&file, name.as_deref(), &account::Options { at, exact, json }, format)
         }
         Command::Run { file, interpret, threads } => run::run(&file, interpret, threads, format),
         Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),

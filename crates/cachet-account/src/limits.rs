@@ -1,0 +1,114 @@
+//! What bounds a function on a machine, for fixed sizes?
+//!
+//! Each bound is a number of cycles that one part of the machine needs, if it were all that counts: its arithmetic, its load
+//! and store slots, the transport from and to each memory level, and the chains of operations that wait for one another.
+//! The largest is what bounds the function. Levels are the whole model: what a function reads at `DRAM` comes from there
+//! each time, unless it is kept in another level. What the platform does not say bounds nothing.
+
+use crate::account::Account;
+use crate::count::Values;
+use crate::tally::What;
+use cachet_core::ir::Elem;
+use cachet_machine::platform::{Part, Platform};
+use std::collections::BTreeMap;
+
+/// What one part of a machine needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Limit {
+    /// Which part: `fma`, `loads`, `L1 reads`, `chain of fma`, ..
+    pub part: String,
+    /// How many cycles.
+    pub cycles: f64,
+}
+
+/// All bounds, the largest first. `None` where a count has no number at these sizes.
+pub fn limits(account: &Account, values: &Values, platform: &Platform) -> Option<Vec<Limit>> {
+    let unit = platform.units.iter().find(|u| u.fields.iter().any(|f| f.name == "lanes"))?;
+    let mut parts: BTreeMap<String, f64> = BTreeMap::new();
+    let mut chain = (0.0, String::new());
+    let mut chained: BTreeMap<String, f64> = BTreeMap::new();
+    for (what, n) in account.total() {
+        let n = n.value(values)? as f64;
+        let mut add = |part: &str, cycles: Option<f64>| {
+            if let Some(c) = cycles {
+                *parts.entry(part.to_string()).or_default() += c;
+            }
+        };
+        match &what {
+            What::Read(p) => add(&format!("{} reads", p.level), moved(platform, &p.level, "bandwidth", n)),
+            What::Written(p) => add(&format!("{} writes", p.level), moved(platform, &p.level, "store_bandwidth", n)),
+            What::Issued { op, elem, lanes } => {
+                let Some((part, each)) = work(unit, op, *elem) else { continue };
+                add(part, Some(n * at_once(*lanes, number(unit, "lanes", *elem)) * each));
+            }
+            What::Load(bytes) => {
+                let each = number(unit, "load_slots", None).map(|s| 1.0 / s);
+                add("loads", each.map(|e| n * at_once(*bytes, register(unit)) * e));
+            }
+            What::Store(bytes) => {
+                let slots = number(unit, "store_slots", None).map(|s| 1.0 / s);
+                let each = number(unit, "store_cycles", None).or(slots);
+                add("stores", each.map(|e| n * at_once(*bytes, register(unit)) * e));
+            }
+            What::Chained { op, elem } => {
+                if let Some(latency) = latency(unit, op, *elem) {
+                    *chained.entry(op.clone()).or_default() += n * latency;
+                }
+            }
+            What::Work(_) => {}
+        }
+    }
+    for (op, cycles) in &chained {
+        chain.0 += cycles;
+        if chain.1.is_empty() || *cycles > chained[&chain.1] {
+            chain.1.clone_from(op);
+        }
+    }
+    if !chain.1.is_empty() {
+        parts.insert(format!("chain of {}", chain.1), chain.0);
+    }
+    let mut out: Vec<Limit> = parts.into_iter().map(|(part, cycles)| Limit { part, cycles }).collect();
+    out.sort_by(|a, b| b.cycles.total_cmp(&a.cycles).then_with(|| a.part.cmp(&b.part)));
+    Some(out)
+}
+
+/// How many instructions so many lanes or bytes take.
+fn at_once(wanted: i64, one: Option<f64>) -> f64 {
+    one.map_or(1.0, |one| (wanted as f64 / one).ceil().max(1.0))
+}
+
+fn number(part: &Part, name: &str, elem: Option<Elem>) -> Option<f64> {
+    let of = |e: Option<Elem>| part.fields.iter().find(|f| f.name == name && f.elem == e).map(|f| f.value as f64);
+    elem.and_then(|e| of(Some(e))).or_else(|| of(None)).filter(|n| *n > 0.0)
+}
+
+/// Bytes of a register.
+fn register(unit: &Part) -> Option<f64> {
+    number(unit, "register_bits", None).map(|bits| bits / 8.0)
+}
+
+/// Cycles until so many bytes have moved from or to a level.
+fn moved(platform: &Platform, level: &str, field: &str, bytes: f64) -> Option<f64> {
+    let level = platform.levels.iter().find(|l| l.name == level)?;
+    number(level, field, None).map(|b| bytes * 100.0 / b)
+}
+
+/// Which part of a unit does an operation, and how many cycles one takes it.
+fn work(unit: &Part, op: &str, elem: Option<Elem>) -> Option<(&'static str, f64)> {
+    let pipes = |name: &str| number(unit, name, elem).map(|p| 1.0 / p);
+    match op {
+        "fma" | "*" => Some(("fma", pipes("fma_pipes")?)),
+        "+" | "-" => Some(("add", pipes("add_pipes").or_else(|| pipes("fma_pipes"))?)),
+        "max" | "min" => Some(("max", pipes("max_pipes")?)),
+        "/" | "sqrt" => Some(("divide", number(unit, "divide_cycles", elem)?)),
+        _ => None,
+    }
+}
+
+fn latency(unit: &Part, op: &str, elem: Option<Elem>) -> Option<f64> {
+    match op {
+        "fma" | "*" => number(unit, "fma_latency", elem),
+        "+" | "-" => number(unit, "add_latency", elem).or_else(|| number(unit, "fma_latency", elem)),
+        _ => None,
+    }
+}

@@ -1,0 +1,238 @@
+//! Accounts are right: the counts of every operation are those of running it, one iteration after another.
+
+mod common;
+#[path = "account/running.rs"]
+mod running;
+
+use cachet::pipeline;
+use cachet::world::Disk;
+use cachet_account::account::{Mode, What, account};
+use cachet_account::count::Values;
+use cachet_core::ir::{Fun, Program, Var};
+use common::{files, root};
+use running::Running;
+use std::collections::BTreeMap;
+
+/// A small generator of numbers; the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// The account's rows at sizes, and those of a run. In full blocks they are at least as many, exactly as many otherwise.
+fn compare(program: &Program, fun: &Fun, sizes: &[i64], faults: &mut Vec<String>) -> usize {
+    let Some(seen) = Running::of(program, fun, sizes) else { return 0 };
+    for mode in [Mode::Exact, Mode::Full] {
+        let a = account(program, fun, mode);
+        let mut values: Values = fun.sizes.iter().copied().zip(sizes.iter().map(|n| i128::from(*n))).collect();
+        // The values of open type parameters have a size that is none of the function's.
+        for v in 0..fun.type_params.len() {
+            values.insert(Var((fun.vars.len() + v) as u32), 1);
+        }
+        let mut total: BTreeMap<What, i128> = BTreeMap::new();
+        for o in &a.operations {
+            let times = o.times.value(&values);
+            for (what, n) in &o.total {
+                let Some(n) = n.value(&values) else {
+                    faults.push(format!("{} {sizes:?}: no value for {what:?} of {}", fun.name, o.kind));
+                    continue;
+                };
+                if let (Some(each), Some(times)) = (o.each.as_ref().and_then(|e| e.get(what)), times) {
+                    let each = each.value(&values).unwrap_or(-1);
+                    if times > 0 && each * times != n {
+                        faults.push(format!("{} {sizes:?}: {times} x {each} is not {n}", fun.name));
+                    }
+                }
+                *total.entry(what.clone()).or_default() += n;
+            }
+        }
+        let exact = mode == Mode::Exact || a.exact;
+        // What waits for what is no sum over what happens; it has tests of its own.
+        total.retain(|what, _| !matches!(what, What::Chained { .. }));
+        for what in seen.keys().chain(total.keys()) {
+            let (n, counted) = (seen.get(what).copied().unwrap_or(0), total.get(what).copied().unwrap_or(0));
+            if if exact { n != counted } else { n > counted } {
+                faults.push(format!("{} {sizes:?} {mode:?}: {what:?} happens {n} times, {counted} counted", fun.name));
+            }
+        }
+    }
+    seen.len()
+}
+
+fn sizes_of(fun: &Fun, random: &mut Random) -> Vec<i64> {
+    // Whatever is required of sizes here is that they are positive, or divisible.
+    let of = |r: &mut Random| [0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 33][r.below(12) as usize];
+    fun.sizes.iter().map(|_| of(random)).collect()
+}
+
+#[test]
+fn accounts_of_the_suite_are_those_of_running_it() {
+    let mut random = Random(7);
+    let mut faults = Vec::new();
+    let (mut functions, mut rows) = (0, 0);
+    let folders = ["tests/suite", "tests/suite/schedules", "tests/suite/steps", "tests/suite/reductions"];
+    for file in folders.iter().filter(|f| root().join(f).exists()).flat_map(|f| files(f, ".cachet")) {
+        let path = root().join(&file).to_string_lossy().into_owned();
+        let outcome = pipeline::check(&path, &Disk::default());
+        let program = outcome.checked.program();
+        for id in outcome.module.items.iter().filter(|id| outcome.checked.accepts(**id)) {
+            let fun = &program.funs[id.index()];
+            functions += 1;
+            for _ in 0..6 {
+                let sizes = sizes_of(fun, &mut random);
+                rows += compare(program, fun, &sizes, &mut faults);
+            }
+        }
+    }
+    faults.truncate(30);
+    assert!(functions > 100 && rows > 1000 && faults.is_empty(), "{functions} {rows}\n{}", faults.join("\n"));
+}
+
+/// Random nests: blocks of blocks, ranges that depend on the loops around, conditions, sums, masks. They are not proved to
+/// stay inside their arrays, and nobody runs them.
+struct Nests {
+    random: Random,
+    text: String,
+    names: u32,
+}
+
+impl Nests {
+    /// An index of the sizes and the loops around.
+    fn index(&mut self, scope: &[(String, bool)]) -> String {
+        let pick = |r: &mut Random, n: u64| r.below(n);
+        let atom = match pick(&mut self.random, 4) {
+            0 => ["N", "M", "K"][pick(&mut self.random, 3) as usize].to_string(),
+            1 => pick(&mut self.random, 9).to_string(),
+            _ => match scope.get(pick(&mut self.random, 5) as usize) {
+                Some((name, false)) => name.clone(),
+                Some((name, true)) => {
+                    format!("{name}.{}", ["lo", "hi", "len", "idx"][pick(&mut self.random, 4) as usize])
+                }
+                None => "M".into(),
+            },
+        };
+        match pick(&mut self.random, 9) {
+            0 => format!("({atom} + {})", pick(&mut self.random, 5)),
+            1 => format!("({atom} - {})", pick(&mut self.random, 5)),
+            2 => format!("({atom} / {})", 1 + pick(&mut self.random, 4)),
+            3 => format!("({atom} % {})", 1 + pick(&mut self.random, 4)),
+            4 => format!("(min {atom} {})", pick(&mut self.random, 7)),
+            5 => format!("(max {atom} {})", pick(&mut self.random, 7)),
+            6 => format!("({} - {atom})", ["N", "K"][pick(&mut self.random, 2) as usize]),
+            _ => atom,
+        }
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("v{}", self.names)
+    }
+
+    fn line(&mut self, depth: usize, text: &str) {
+        self.text.push_str(&"  ".repeat(depth));
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn block(&mut self, depth: usize, scope: &mut Vec<(String, bool)>) {
+        for _ in 0..1 + self.random.below(2) {
+            self.statement(depth, scope);
+        }
+    }
+
+    fn statement(&mut self, depth: usize, scope: &mut Vec<(String, bool)>) {
+        let deep = depth > 4;
+        match self.random.below(if deep { 2 } else { 9 }) {
+            0 => self.line(depth, "store y[0, 0] = load x[0, 0] * 2.0 + load y[0, 0]"),
+            1 => {
+                let (lo, hi) = (self.index(scope), self.index(scope));
+                let v = self.name();
+                self.line(
+                    depth,
+                    &format!("store y[0, 0] = fold {v} in {lo} .. {hi} from load y[1, 1] as t do t + load x[{v}, 1]"),
+                );
+            }
+            2 => {
+                let (a, b) = (self.index(scope), self.index(scope));
+                let rel = ["<", "<=", "==", "!="][self.random.below(4) as usize];
+                self.line(depth, &format!("if {a} {rel} {b} then"));
+                self.block(depth + 1, scope);
+            }
+            3..=5 => {
+                let (lo, hi) = (self.index(scope), self.index(scope));
+                let v = self.name();
+                let lo = if self.random.below(3) > 0 { "0".into() } else { lo };
+                self.line(depth, &format!("for {v} in {lo} .. {hi} do"));
+                scope.push((v, false));
+                self.block(depth + 1, scope);
+                scope.pop();
+            }
+            _ => {
+                let (lo, hi) = (self.index(scope), self.index(scope));
+                let lo = if self.random.below(3) > 0 { "0".into() } else { lo };
+                let v = self.name();
+                let n = 1 + self.random.below(5);
+                self.line(depth, &format!("for {v} in blocks ({lo} .. {hi}) {n} do"));
+                scope.push((v, true));
+                self.block(depth + 1, scope);
+                scope.pop();
+            }
+        }
+    }
+}
+
+/// One text as a file; what it imports comes from nowhere.
+struct Text(String);
+
+impl cachet_frontend::Files for Text {
+    fn read(&self, _: &std::path::Path) -> std::io::Result<Vec<u8>> {
+        Ok(self.0.clone().into_bytes())
+    }
+
+    fn identity(&self, path: &std::path::Path) -> std::path::PathBuf {
+        path.to_path_buf()
+    }
+
+    fn library(&self, _: &str) -> Option<Vec<(&'static str, &'static str)>> {
+        None
+    }
+}
+
+#[test]
+fn accounts_of_random_nests_are_those_of_running_them() {
+    let mut faults = Vec::new();
+    let (mut functions, mut rows, mut bounds) = (0, 0, 0);
+    for seed in 0..300 {
+        let mut nests = Nests { random: Random(seed), text: String::new(), names: 0 };
+        nests.text.push_str("fn nest (reads x: [f32; N, M]) (mut y: [f32; N, M]) (mut z: [f64; K]) =\n");
+        nests.block(1, &mut Vec::new());
+        let text = nests.text.clone();
+        let mut sources = cachet_source::Sources::new();
+        let (module, problems) = cachet_frontend::load("nest.cachet", &Text(text.clone()), &mut sources);
+        let Some(program) = module.map(|m| m.program) else { panic!("{text}") };
+        let Some(fun) = program.funs.iter().find(|f| f.name == "nest") else {
+            faults.push(format!("{text}\n{}", problems[0].message));
+            continue;
+        };
+        functions += 1;
+        bounds += usize::from(!account(&program, fun, Mode::Full).exact);
+        let before = faults.len();
+        for _ in 0..4 {
+            let sizes: Vec<i64> = fun.sizes.iter().map(|_| nests.random.below(9) as i64).collect();
+            rows += compare(&program, fun, &sizes, &mut faults);
+        }
+        if faults.len() > before {
+            faults.push(text);
+        }
+    }
+    faults.truncate(12);
+    assert!(
+        functions > 280 && rows > 900 && bounds > 50 && faults.is_empty(),
+        "{functions} {rows} {bounds}\n{}",
+        faults.join("\n")
+    );
+}
