@@ -6,8 +6,8 @@
 use clap::Args;
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
 
 /// What to sweep.
 #[derive(Args)]
@@ -27,6 +27,9 @@ pub struct Sweep {
     /// Seconds to measure.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// A `cachetc` that is built already.
+    #[arg(long)]
+    cachetc: Option<PathBuf>,
 }
 
 /// How far from the best tile the chosen one may be, in percent.
@@ -49,7 +52,7 @@ pub fn run(sweep: &Sweep) -> Result<ExitCode, String> {
     eprintln!("{} tiles, {}; {SIZES}", tiles.len(), file.display());
     let seconds = sweep.seconds.to_string();
     let file = file.to_string_lossy();
-    let out = cachetc(&["bench", &file, "--at", SIZES, "--seconds", &seconds, "--no-peers", "--json"])?;
+    let out = cachetc(sweep, &["bench", &file, "--at", SIZES, "--seconds", &seconds, "--no-peers", "--json"])?;
     let measured: Value = serde_json::from_str(&out).map_err(|e| format!("what was measured: {e}"))?;
     let speed = |name: &str| row(&measured, name);
     let chosen = speed("chosen").ok_or("the chosen tile was not timed")?;
@@ -60,13 +63,16 @@ fn tile(rows: u32, vectors: u32) -> String {
     format!("tile_{rows}_{vectors}")
 }
 
-fn cachetc(arguments: &[&str]) -> Result<String, String> {
-    let out = Command::new("cargo")
-        .args(["run", "--release", "-q", "-p", "cachetc", "--"])
-        .args(arguments)
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|e| format!("cargo run: {e}"))?;
+fn cachetc(sweep: &Sweep, arguments: &[&str]) -> Result<String, String> {
+    let mut command = match &sweep.cachetc {
+        Some(path) => Command::new(path),
+        None => {
+            let mut cargo = Command::new("cargo");
+            cargo.args(["run", "--release", "-q", "-p", "cachetc", "--"]);
+            cargo
+        }
+    };
+    let out = command.args(arguments).stderr(Stdio::inherit()).output().map_err(|e| format!("cachetc: {e}"))?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     if out.status.success() { Ok(text) } else { Err(format!("cachetc {}: {}", arguments.join(" "), out.status)) }
 }

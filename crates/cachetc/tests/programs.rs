@@ -77,7 +77,7 @@ fn two_platforms_choose_two_tiles() {
         }
     }
     let both = text(&cachetc(&["scheduled", "examples/gemm.cachet"]).stdout);
-    for name in ["fn matmul", "fn single", "fn single_bands", "fn double", "fn double_bands"] {
+    for name in ["fn matmul {S : Semiring}", "fn single", "fn single_bands", "fn double", "fn double_bands"] {
         assert!(both.contains(&format!("{name}\n")), "{name}: {both}");
     }
 }
