@@ -245,6 +245,8 @@ fn of_draws(share: Share) -> Report {
         match prove(&program, FunId(0), first, last, &mut report) {
             Ok(Some(fit)) => try_wrong(&program, FunId(0), &fit, &mut random, &mut report),
             Ok(None) => {}
+            // The steps one by one are easier to prove than all of them at once.
+            Err(why) if why.starts_with("could not prove") => report.count("not proved at once"),
             Err(why) => {
                 let steps: Vec<String> = taken.iter().map(|s| format!("  {s}\n")).collect();
                 let case = format!("{}\n{}{}", listing(&program, first), steps.concat(), listing(&program, last));
@@ -257,6 +259,7 @@ fn of_draws(share: Share) -> Report {
     report.at_least("wrong ends", wrong, share.count as u64);
     let refused = report.counted("wrong ends refused for a condition");
     report.at_least("wrong ends refused for a condition", refused, share.count as u64);
+    report.at_most("not proved at once", report.counted("not proved at once"), 10, proofs.max(100));
     report
 }
 
