@@ -514,10 +514,6 @@ impl Lower<'_, '_> {
     }
 
     /// Something for one lane, if it takes part; what goes from lane to lane, where something does.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the closure borrows the emitter anew each time: no alias can say so shorter"
-    )]
     fn lane_by_lane(
         &mut self,
         piece: &Piece<'_>,

@@ -120,7 +120,7 @@ fn on_grid(module: &Module, n: usize, seed: u64, report: &mut Report) -> Option<
                     report.fail(format!("a grid is accepted, and wrong: {what}"), listing(&alone, after));
                 }
             }
-            if n % 3 == 0 {
+            if n.is_multiple_of(3) {
                 try_steps(module, grid, &mut random, report);
             }
             return Some((grid, plain));
