@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 #[derive(Args)]
 pub struct Sweep {
     /// The platform: the end of a name that `cachetc platform list` prints after `cachet:platforms/`.
-    #[arg(long, default_value = "zen4")]
+    #[arg(long, default_value = "x86-64-avx512")]
     platform: String,
     /// `f32` or `f64`.
     #[arg(long, default_value = "f32")]

@@ -1,8 +1,8 @@
 //! What the processor is given: the innermost loops with multiply-adds, in the assembly of every schedule that is shipped.
 //!
-//! In such a loop nothing is called, nothing is gathered or scattered, and no vector lies on the stack. Where a schedule
+//! In such a loop nothing is called, nothing is gathered or scattered, and no vector is put on the stack. Where a schedule
 //! keeps a tile in registers, every multiply-add of it is one of whole vectors; and in the loops of whole tiles, those with the
-//! most totals and without masks, nothing at all is on the stack. At the edges of a matrix an address or a bound may be.
+//! most totals and without masks, nothing at all is on the stack. At the edges of a matrix an address, a bound or a mask may be.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
@@ -90,6 +90,8 @@ fn faults_are_seen() {
     let reload = "\tmovq\t64(%rsp), %rsi\n";
     assert_eq!(all(&looped(&format!("{reload}{fma}")), Some("%zmm")).len(), 1);
     assert_eq!(wrong(reload.trim_end(), true, Some("%zmm")), None);
+    assert_eq!(wrong("\tcmpq\t$2, 120(%rsp)", true, None), None);
+    assert!(wrong("\tvmovups\t%zmm1, 64(%rsp)", true, None).is_some());
     // An outer loop is not looked into, only the innermost one.
     let nested = "f:\n.LBB0_1:\n\tvmovups\t%zmm1, 64(%rsp)\n.LBB0_2:\n\tvfmadd231ps\t%zmm1, %zmm2, %zmm3\n\tjne\t.LBB0_2\n\tjne\t.LBB0_1\n";
     assert_eq!(all(nested, Some("%zmm")), Vec::<String>::new());
@@ -163,8 +165,11 @@ fn totals(body: &[String]) -> usize {
 fn wrong(instruction: &str, edge: bool, register: Option<&str>) -> Option<String> {
     let word = instruction.trim_start();
     let name = word.split_whitespace().next().unwrap_or("");
+    let on_stack = |t: &str| t.contains("(%rsp") || t.contains("(%frame");
     let vector = ["%xmm", "%ymm", "%zmm"].iter().any(|r| word.contains(r));
-    let because = if (vector || !edge) && (word.contains("(%rsp") || word.contains("(%frame")) {
+    // What is written is the operand behind the last comma that is not inside of an address.
+    let put = vector && on_stack(word.rsplit(", ").next().unwrap_or(""));
+    let because = if put || (!edge && on_stack(word)) {
         "the stack"
     } else if name.starts_with("call") {
         "a call"

@@ -115,7 +115,10 @@ fn again(listing: &str, file: &str, after_steps: bool) -> String {
     let name = listing.split_whitespace().nth(1).expect("a name");
     let declared = declarations(file, name);
     let again = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.cachet");
-    std::fs::write(&again, format!("import \"cachet:monoid\"\n\n{declared}\n{listing}")).expect("a temporary file");
+    let layouts = ["PanelMajor", "ColumnPanels"].iter().any(|l| listing.contains(l));
+    let imports =
+        if layouts { "import \"cachet:layouts\"\nimport \"cachet:monoid\"\n" } else { "import \"cachet:monoid\"\n" };
+    std::fs::write(&again, format!("{imports}\n{declared}\n{listing}")).expect("a temporary file");
     let outcome = cachet::pipeline::check(&again.display().to_string(), &cachet::world::Disk::default());
     // Of a schedule's program it was proved that it holds the words of another, whose sums fit; written by hand it sums up
     // in cells, of which nothing is known.

@@ -35,11 +35,12 @@ fn functions(text: &str) -> Vec<Vec<String>> {
 
 fn of_function(lines: &[String]) -> Vec<Vec<String>> {
     let blocks = blocks(lines);
-    let dominators = dominators(&blocks);
+    let sources = sources(&blocks);
+    let dominators = dominators(&sources);
     let mut loops: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for (from, block) in blocks.iter().enumerate() {
-        for head in block.to.iter().filter(|head| dominators[from].contains(head)) {
-            body(&blocks, *head, from, loops.entry(*head).or_default());
+        for head in block.to.iter().filter(|head| has(&dominators[from], **head)) {
+            body(&sources, *head, from, loops.entry(*head).or_default());
         }
     }
     let heads: BTreeSet<usize> = loops.keys().copied().collect();
@@ -92,20 +93,35 @@ fn blocks(lines: &[String]) -> Vec<Block> {
     out
 }
 
-/// The blocks through which each is reached in any case; of one that is not reached, none.
-fn dominators(blocks: &[Block]) -> Vec<BTreeSet<usize>> {
-    let mut before = vec![Vec::new(); blocks.len()];
+/// The blocks that lead to each.
+fn sources(blocks: &[Block]) -> Vec<Vec<usize>> {
+    let mut out = vec![Vec::new(); blocks.len()];
     for (from, block) in blocks.iter().enumerate() {
-        block.to.iter().for_each(|to| before[*to].push(from));
+        block.to.iter().for_each(|to| out[*to].push(from));
     }
-    let mut found: Vec<Option<BTreeSet<usize>>> = vec![None; blocks.len()];
-    found[0] = Some(BTreeSet::from([0]));
+    out
+}
+
+/// A set of blocks, a bit for each.
+type Bits = Vec<u64>;
+
+fn has(set: &Bits, n: usize) -> bool {
+    set.get(n / 64).is_some_and(|w| w >> (n % 64) & 1 == 1)
+}
+
+/// The blocks through which each is reached in any case; of one that is not reached, none.
+fn dominators(sources: &[Vec<usize>]) -> Vec<Bits> {
+    let words = sources.len().div_ceil(64);
+    let mut found: Vec<Option<Bits>> = vec![None; sources.len()];
+    found[0] = Some([1].into_iter().chain(std::iter::repeat_n(0, words - 1)).collect());
     loop {
         let mut changed = false;
-        for n in 1..blocks.len() {
-            let known = before[n].iter().filter_map(|b| found[*b].as_ref());
-            let Some(mut all) = known.cloned().reduce(|a, b| &a & &b) else { continue };
-            all.insert(n);
+        for n in 1..sources.len() {
+            let mut known = sources[n].iter().filter_map(|b| found[*b].as_ref());
+            let meet = |a: Bits, b: &Bits| a.iter().zip(b).map(|(x, y)| x & y).collect();
+            let Some(first) = known.next().cloned() else { continue };
+            let mut all: Bits = known.fold(first, meet);
+            all[n / 64] |= 1 << (n % 64);
             changed |= found[n].as_ref() != Some(&all);
             found[n] = Some(all);
         }
@@ -116,12 +132,12 @@ fn dominators(blocks: &[Block]) -> Vec<BTreeSet<usize>> {
 }
 
 /// The blocks from which the last block of a loop is reached without its first.
-fn body(blocks: &[Block], head: usize, last: usize, into: &mut BTreeSet<usize>) {
+fn body(sources: &[Vec<usize>], head: usize, last: usize, into: &mut BTreeSet<usize>) {
     into.insert(head);
     let mut open = vec![last];
     while let Some(n) = open.pop() {
         if into.insert(n) {
-            open.extend((0..blocks.len()).filter(|b| blocks[*b].to.contains(&n)));
+            open.extend(&sources[n]);
         }
     }
 }
