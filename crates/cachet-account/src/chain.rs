@@ -7,8 +7,8 @@
 
 use crate::count::Count;
 use crate::tally::{Tally, Walk, What};
-use cachet_core::ir::{Access, Buffer, Domain, Fold, Ix, Local, Op, Reduce, Shape, Stmt, StmtKind, Var, Word};
-use cachet_core::rewrite::{Live, Visit, visit_word};
+use cachet_core::ir::{Buffer, Domain, Ix, Local, Op, Shape, Stmt, StmtKind, Var, Word};
+use cachet_core::rewrite::Live;
 use cachet_core::vectors;
 use std::collections::BTreeSet;
 
@@ -183,25 +183,67 @@ fn chained(walk: &Walk<'_, '_>, op: Op, word: &Word, links: &mut Tally) {
 
 /// The chains of the sums in a statement's words.
 fn totals(walk: &mut Walk<'_, '_>, s: &Stmt) -> Vec<Chain> {
-    let mut sums = Sums::default();
-    sums.stmt(s);
-    let mut out = Vec::new();
-    for f in sums.folds {
-        let mut links = Tally::default();
-        if way(walk, &f.body, &Cell::Total(f.acc), &mut links) {
-            out.push(total(walk, f.acc, (f.var, &f.domain), &links, 1));
+    match &s.kind {
+        StmtKind::Let { word, .. }
+        | StmtKind::Var { init: word, .. }
+        | StmtKind::Assign { word, .. }
+        | StmtKind::Store { word, .. }
+        | StmtKind::Print(word) => sums(walk, word),
+        StmtKind::For { .. }
+        | StmtKind::Grid(_)
+        | StmtKind::If { .. }
+        | StmtKind::Alloc(_)
+        | StmtKind::Lease { .. }
+        | StmtKind::Call(_) => Vec::new(),
+    }
+}
+
+fn sums(walk: &mut Walk<'_, '_>, word: &Word) -> Vec<Chain> {
+    match word {
+        Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Differing(..) => Vec::new(),
+        Word::Op { args, .. } | Word::Apply(_, args) | Word::Tuple(args) => {
+            args.iter().flat_map(|a| sums(walk, a)).collect()
+        }
+        Word::Part(a, _) => sums(walk, a),
+        Word::Let(_, a, b) | Word::If(_, a, b) => {
+            let mut out = sums(walk, a);
+            out.extend(sums(walk, b));
+            out
+        }
+        Word::Fold(f) => {
+            let mut out = sums(walk, &f.init);
+            out.extend(inside(walk, (f.var, &f.domain), &f.body));
+            let mut links = Tally::default();
+            if way(walk, &f.body, &Cell::Total(f.acc), &mut links) {
+                out.push(total(walk, f.acc, (f.var, &f.domain), &links, 1));
+            }
+            out
+        }
+        Word::Reduce(r) => {
+            let mut out = inside(walk, (r.var, &r.domain), &r.element);
+            let mut links = Tally::default();
+            let lanes = match r.shape {
+                Shape::Order => 1,
+                Shape::Lanes(n) => i64::from(n),
+                // As many joins wait for one another as the number of terms has halves.
+                Shape::Halving => return out,
+            };
+            if way(walk, &r.combine, &Cell::Total(r.operands.0), &mut links) {
+                out.push(total(walk, r.operands.0, (r.var, &r.domain), &links, lanes));
+            }
+            out
         }
     }
-    for r in sums.reduces {
-        let mut links = Tally::default();
-        let lanes = match r.shape {
-            Shape::Order => 1,
-            Shape::Lanes(n) => i64::from(n),
-            Shape::Halving => continue,
-        };
-        if way(walk, &r.combine, &Cell::Total(r.operands.0), &mut links) {
-            out.push(total(walk, r.operands.0, (r.var, &r.domain), &links, lanes));
-        }
+}
+
+/// The chains of the sums inside a sum's terms, one term after another.
+fn inside(walk: &mut Walk<'_, '_>, (v, domain): (Var, &Domain), word: &Word) -> Vec<Chain> {
+    let range = walk.scope.range(domain);
+    walk.scope.enter(v, &range);
+    let mut out = sums(walk, word);
+    walk.scope.ranges.leave();
+    for c in &mut out {
+        c.links = walk.sum(&c.links, v, &range);
     }
     out
 }
@@ -214,22 +256,4 @@ fn total(walk: &mut Walk<'_, '_>, acc: Local, (v, domain): (Var, &Domain), links
     // Another sum each time.
     let vars = all_loops(walk).into_iter().collect();
     Chain { cell: Cell::Total(acc), vars, links, repeated: true }
-}
-
-#[derive(Default)]
-struct Sums {
-    folds: Vec<Fold>,
-    reduces: Vec<Reduce>,
-}
-
-impl Visit for Sums {
-    fn word(&mut self, word: &Word) {
-        match word {
-            Word::Fold(f) => self.folds.push((**f).clone()),
-            Word::Reduce(r) => self.reduces.push((**r).clone()),
-            _ => {}
-        }
-        visit_word(self, word);
-    }
-    fn load(&mut self, _: &Access) {}
 }

@@ -236,3 +236,61 @@ fn accounts_of_random_nests_are_those_of_running_them() {
         faults.join("\n")
     );
 }
+
+#[test]
+fn accounts_read_as_expected() {
+    let file = "tests/suite/accounts.cachet";
+    let cases: [(&str, &[&str]); 4] = [
+        ("tiled", &["tiled"]),
+        ("tiled-exact", &["tiled", "--exact"]),
+        ("tiled-numbers", &["tiled", "--at", "M=24,N=16,K=80"]),
+        ("file", &[]),
+    ];
+    let mut faults = Vec::new();
+    for (name, args) in cases {
+        let out = common::cachetc(&[&["account", file], args].concat());
+        assert!(out.status.success(), "{}", common::text(&out.stderr));
+        let expected = format!("crates/cachetc/tests/account/{name}.txt");
+        faults.extend(common::golden(&expected, &common::text(&out.stdout)).err());
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What a number of the account at sizes says of a part of the machine.
+fn cycles(file: &str, name: &str, at: &str, part: &str) -> f64 {
+    let out = common::cachetc(&["account", file, name, "--at", at, "--json"]);
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let limits = all["items"][0]["limits"].as_array().cloned().unwrap_or_default();
+    let found = limits.iter().find(|l| l["part"] == part);
+    found.and_then(|l| l["cycles"].as_f64()).unwrap_or_else(|| panic!("no {part}: {limits:?}"))
+}
+
+#[test]
+fn chains_are_as_long_as_the_loops_that_repeat_them() {
+    let file = "tests/suite/accounts.cachet";
+    // Every cell's sum is a chain of its own, and the cells come one after another; a multiply-add takes 4 cycles.
+    assert_eq!(cycles(file, "plain", "M=10,N=20,K=30", "chain of fma"), 4.0 * 10.0 * 20.0 * 30.0);
+    // In a tile of two rows and sixteen lanes all chains go on together: six tiles to a block, eight steps each.
+    let blocks = 10.0 * 2.0;
+    assert_eq!(cycles(file, "tiled", "M=24,N=16,K=80", "chain of fma"), 4.0 * blocks * 6.0 * 8.0);
+    // An addition takes 2 cycles, and row i has i of them.
+    assert_eq!(cycles(file, "below", "N=9", "chain of +"), 2.0 * 36.0);
+}
+
+#[test]
+fn what_cannot_be_shown_is_said() {
+    let file = "tests/suite/accounts.cachet";
+    let cases: [(&[&str], &str); 6] = [
+        (&["nothing"], "nothing named `nothing` that was accepted"),
+        (&["tiled", "--at", "M=3,N=3"], "no number is given for the size `K` of `tiled`"),
+        (&["tiled", "--at", "M=3,N=3,K=3,L=3"], "`tiled` has no size `L`"),
+        (&["tiled", "--at", "M=3,M=4"], "the size `M` is given twice"),
+        (&["tiled", "--at", "M=-3"], "a size is from 0 to 2^40"),
+        (&["tiled", "--at", "M"], "`M` gives no size a number"),
+    ];
+    for (args, wanted) in cases {
+        let out = common::cachetc(&[&["account", file], args].concat());
+        let said = common::text(&out.stderr);
+        assert!(out.status.code() == Some(2) && said.contains(wanted), "{args:?}: {said}");
+    }
+}

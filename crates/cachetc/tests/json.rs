@@ -51,6 +51,25 @@ fn check_place(place: &Value) {
 }
 
 #[test]
+fn accounts_have_the_keys_of_the_page() {
+    let args = ["account", "--json", "tests/suite/accounts.cachet", "--at", "M=30,N=40,K=50"];
+    let all: Value = serde_json::from_str(&text(&cachetc(&args).stdout)).expect("JSON");
+    let wanted = table("`account --json`", "key");
+    let (mut operations, mut limits) = (0, 0);
+    for item in all["items"].as_array().expect("items") {
+        for operation in item["operations"].as_array().expect("operations") {
+            assert_eq!(keys(operation), wanted, "{operation}");
+            assert!(operation["times"]["number"].is_i64() && operation["times"]["count"].is_string(), "{operation}");
+            let rows = ["reads", "writes", "work"].map(|k| operation["total"][k].as_array().expect("rows").len());
+            assert!(rows.iter().sum::<usize>() > 0, "{operation}");
+            operations += 1;
+        }
+        limits += item["limits"].as_array().map_or(0, Vec::len);
+    }
+    assert!(operations > 8 && limits > 8, "{operations} {limits}");
+}
+
+#[test]
 fn reports_have_the_keys_of_the_page_and_true_places() {
     let (report, label) = (table("A report", "key"), table("A label", "key"));
     let (counter, kinds) = (table("A counterexample", "key"), table("A report", "kind"));
