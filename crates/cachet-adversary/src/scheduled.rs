@@ -67,8 +67,14 @@ impl Case {
             all => Some(random.pick(all)),
         };
         let bound = at.filter(|_| random.once_in(2));
-        let schedule =
-            Schedule { name: SCHEDULE.into(), of: CONTRACTION.into(), bound, steps: vec![], shape: Shape::Plain, scratch: vec![] };
+        let schedule = Schedule {
+            name: SCHEDULE.into(),
+            of: CONTRACTION.into(),
+            bound,
+            steps: vec![],
+            shape: Shape::Plain,
+            scratch: vec![],
+        };
         let mut case = Case { own, contraction, schedule, at, seed: random.next(), broken: None };
         let module = understood(&schedules::file(&case.own, &case.contraction, &[], at.unwrap_or_default()))?;
         let (_, id) = module.contractions.first()?;
@@ -76,8 +82,16 @@ impl Case {
             Some(b) => derive(&module.program, *id, SCHEDULE, &[implementation(&module.program, b)?]),
             None => module.program.funs[id.index()].clone(),
         };
-        let mut draw =
-            Draw { random, program: &module.program, steps: &module.steps, contraction: &case.contraction, bound, scratch: vec![], packed: vec![] };
+        let mut draw = Draw {
+            random,
+            program: &module.program,
+            steps: &module.steps,
+            contraction: &case.contraction,
+            bound,
+            scratch: vec![],
+            packed: vec![],
+            copied: Default::default(),
+        };
         let (taken, _) = draw.steps(&start, steps);
         case.schedule.scratch = draw.scratch;
         let last = taken.len();

@@ -10,6 +10,8 @@
 mod blocks;
 #[path = "hostile/functions.rs"]
 mod functions;
+#[path = "hostile/lanes.rs"]
+mod lanes;
 #[path = "hostile/proposals.rs"]
 mod proposals;
 #[path = "hostile/regroup.rs"]

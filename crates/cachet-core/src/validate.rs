@@ -228,7 +228,7 @@ impl<'a> Check<'a> {
         self.bind_var(v);
         let fits = |kind: VarKind| match (d, kind) {
             (Domain::Range { .. }, VarKind::Index) | (Domain::Blocks { .. }, VarKind::Block) => true,
-            (Domain::Range { lo, .. }, VarKind::Lane(n)) => *lo == Ix::Lit(0) && n > 0,
+            (Domain::Range { lo, .. }, VarKind::Lane(n)) => *lo == Ix::Lit(0) && (1..=vectors::MAX_LANES).contains(&n),
             _ => false,
         };
         if self.fun.vars.get(v.index()).is_some_and(|i| !fits(i.kind)) {

@@ -16,6 +16,9 @@ use crate::ir::{
 };
 use crate::rewrite::{Live, Visit, visit_word};
 
+/// The most lanes that a vector has.
+pub const MAX_LANES: i64 = 4096;
+
 /// A vector statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {

@@ -275,6 +275,9 @@ impl<'a> Draw<'a> {
         }
         body.extend(self.fills());
         if self.wide {
+            if self.random.once_in(2) {
+                self.wide_allocation(&mut body);
+            }
             for _ in 0..1 + self.below(2) {
                 self.vector(&mut body);
             }

@@ -1,7 +1,8 @@
 //! Functions, proposals and assertions written by hand, each wrong in a way that few changes happen upon.
 
 use crate::lie::{Lie, s};
-use cachet_core::pattern::MoveKind;
+use cachet_core::ir::Ix;
+use cachet_core::pattern::{MoveKind, PatIx, Side};
 
 /// A function that does what no function may.
 pub struct Wrong {
@@ -303,10 +304,39 @@ pub fn proposals() -> Vec<Lie> {
         ("half of a guard", branched("i < 3 && 1 < N"), branched("i < 3"), none()),
         ("a first of none", FIRST.0.into(), FIRST.1.into(), first()),
         ("a first of a block of none", FIRST_OF_HALF.0.into(), FIRST_OF_HALF.1.into(), first()),
+        ("a dead cell that is read", held("0 .. 2", "3"), held("0 .. 4", "3"), narrowed(2)),
+        ("a bound beyond what is filled", held("0 .. 3", "2"), held("0 .. 2", "2"), narrowed(3)),
+        ("a cell after those that are copies", copied("3"), held("0 .. 2", "3"), copy()),
+        ("a cell before those that are copies", copied("0"), held("1 .. 4", "0"), copy()),
     ]
     .into_iter()
     .map(|(name, s, t, recipe)| Lie::new(name, &format!("fn s {s}\nfn t {t}")).by(recipe))
     .collect()
+}
+
+/// Some of an array's cells filled, and one read.
+fn held(filled: &str, read: &str) -> String {
+    format!(
+        "(reads a: [f32; 4]) (mut c: [f32; N]) =
+  for i in 0 .. N do
+    var x: [f32; 4] = 0.0
+    for l in {filled} do
+      x[l] = load a[l]
+    store c[i] = x[{read}]
+"
+    )
+}
+
+fn copied(read: &str) -> String {
+    format!("(reads a: [f32; 4]) (mut c: [f32; N]) =\n  for i in 0 .. N do\n    store c[i] = load a[{read}]\n")
+}
+
+fn copy() -> Vec<MoveKind> {
+    vec![MoveKind::Copy(Side::T, "x".into())]
+}
+
+fn narrowed(to: i64) -> Vec<MoveKind> {
+    vec![MoveKind::Narrow { side: Side::T, local: "x".into(), axis: 0, to: PatIx::Known(Ix::Lit(to)) }]
 }
 
 fn started(at: &str) -> String {

@@ -17,9 +17,9 @@ use cachet_core::pattern::StepDef;
 use cachet_core::script::{SplitIndex, SplitLevel, StepArg, StepCall, StepForm};
 use cachet_source::Span;
 use loops::{Loop, Nest, nests};
-use tiles::Next;
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
+use tiles::Next;
 
 /// A schedule of a contraction.
 #[derive(Clone, Debug)]
@@ -125,7 +125,11 @@ pub fn file(own: &[String], contraction: &Contraction, schedules: &[Schedule], i
     let schedules: Vec<String> = schedules.iter().map(Schedule::text).collect();
     let rest = format!("{}\n{}", contraction.text(), schedules.concat());
     let layouts = if rest.contains("Panel") { "import \"cachet:layouts\"\n" } else { "" };
-    format!("import \"cachet:steps\"\n{layouts}{}{}{rest}", contractions::prelude(&format!("{rest}{impls}")), own.concat())
+    format!(
+        "import \"cachet:steps\"\n{layouts}{}{}{rest}",
+        contractions::prelude(&format!("{rest}{impls}")),
+        own.concat()
+    )
 }
 
 impl Schedule {
@@ -376,6 +380,8 @@ pub struct Draw<'a> {
     pub scratch: Vec<String>,
     /// Copies that were made, each with the loop that it is made in.
     pub packed: Vec<(String, StepArg)>,
+    /// The arrays that they are of.
+    pub copied: BTreeSet<String>,
 }
 
 /// Tries until as many steps as wanted apply.
@@ -390,7 +396,7 @@ impl Draw<'_> {
         let mut summed: BTreeSet<String> = self.contraction.summed().into_iter().map(String::from).collect();
         // Registers want their loops cut before.
         let mut ahead: VecDeque<Next> = VecDeque::new();
-        if self.random.once_in(3) {
+        if self.random.once_in(2) {
             ahead.extend(self.tile(&fun, &summed).unwrap_or_default());
         }
         for n in 0..TRIES * wanted {

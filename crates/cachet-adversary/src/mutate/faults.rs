@@ -4,7 +4,7 @@
 //! looks for faults of a stage has to find each of them.
 
 use crate::parts::{Part, edit};
-use cachet_core::ir::{Block, Domain, Fun, Guard, Ix, Op, Prim, Rel, Shape, StmtKind, Word};
+use cachet_core::ir::{Block, Domain, Fun, Guard, Ix, Layout, LayoutOp, Op, Prim, Rel, Shape, StmtKind, VarKind, Word};
 
 /// A fault.
 pub struct Fault {
@@ -130,6 +130,83 @@ pub const FAULTS: &[Fault] = &[
             let (head, bytes) = l.split_once("@cachet_allocate(i64 ")?;
             let bytes: u64 = bytes.trim_end_matches(')').parse().ok()?;
             (bytes >= 8).then(|| format!("{head}@cachet_allocate(i64 {})", bytes - 8))
+        })
+    }),
+    text("a mask has a lane more", |l| each(l, "= icmp slt <", "= icmp sle <")),
+    text("a later piece has the first one's mask", |l| {
+        first(l, |l| {
+            let (head, rest) = l.split_once("= icmp slt <")?;
+            let (ty, rest) = rest.split_once("> <i32 ")?;
+            let (own, all) = rest.split_once(">, ")?;
+            let width = own.split(", i32 ").count();
+            (!own.starts_with('0')).then(|| {
+                let first: Vec<String> = (0..width).map(|n| format!("i32 {n}")).collect();
+                format!("{head}= icmp slt <{ty}> <{}>, {all}", first.join(", "))
+            })
+        })
+    }),
+    text("a masked store has no mask", |l| {
+        first(l, |l| {
+            let args = l.split_once("call void @llvm.masked.store.")?.1.split_once(".p0(")?.1;
+            let (value, rest) = args.split_once(", ptr ")?;
+            let (to, rest) = rest.split_once(", i32 ")?;
+            let (align, _) = rest.split_once(", ")?;
+            Some(format!("  store {value}, ptr {to}, align {align}"))
+        })
+    }),
+    text("a masked load has no mask", |l| {
+        first(l, |l| {
+            let (head, call) = l.split_once("= call ")?;
+            let (ty, call) = call.split_once(" @llvm.masked.load.")?;
+            let (from, rest) = call.split_once("(ptr ")?.1.split_once(", i32 ")?;
+            let (align, _) = rest.split_once(", ")?;
+            Some(format!("{head}= load {ty}, ptr {from}, align {align}"))
+        })
+    }),
+    text("lanes are loaded one element off", |l| lanes_beside(l, "= load <", 1)),
+    text("lanes are stored one element off", |l| lanes_beside(l, "  store <", -1)),
+    text("a piece of a vector lies where the first one lies", |l| {
+        let at = l.windows(2).position(|two| {
+            let slot = two[0].contains("= getelementptr inbounds ") && two[0].contains(", ptr %s");
+            slot && !two[0].ends_with(", i64 0") && two[1].contains("store <")
+        })?;
+        let (head, n) = l[at].rsplit_once(", i64 ")?;
+        n.parse::<u64>().ok()?;
+        let mut out = l.to_vec();
+        out[at] = format!("{head}, i64 0");
+        Some(out)
+    }),
+    text("a lane that is loaded by itself goes to another lane", |l| {
+        first(l, |l| {
+            let one = l.contains("= insertelement <") && !l.contains("poison") && l.ends_with(", i64 1");
+            one.then(|| format!("{}, i64 0", l.trim_end_matches(", i64 1")))
+        })
+    }),
+    text("so many rows run the code for one more", |l| {
+        first(l, |l| {
+            let rows = l.contains(" switch i64 ") && l.contains("[i64 1, label") && l.contains(" i64 2, label");
+            rows.then(|| l.replacen("[i64 1, label", "[i64 0, label", 1).replacen(" i64 2, label", " i64 1, label", 1))
+        })
+    }),
+    lowering("the last lane is left out", |f| {
+        let lanes: Vec<bool> = f.vars.iter().map(|v| matches!(v.kind, VarKind::Lane(_))).collect();
+        blocks(f, |kind| {
+            let StmtKind::For { var, domain: Domain::Range { hi, .. }, .. } = kind else { return false };
+            lanes[var.index()] && {
+                *hi = Ix::Sub(Box::new(hi.clone()), Box::new(Ix::Lit(1)));
+                true
+            }
+        })
+    }),
+    lowering("the place in a group is lost", |f| {
+        let buffers = f.buffers.clone();
+        words(f, |w| {
+            let Word::Load(a) = w else { return false };
+            let Layout::Named { ops, .. } = &buffers[a.buffer.index()].layout else { return false };
+            let Some(LayoutOp::Split { axis, by, .. }) = ops.first() else { return false };
+            let at = &mut a.at[*axis as usize];
+            *at = Ix::Mul(*by, Box::new(Ix::Div(Box::new(at.clone()), *by)));
+            *by > 1
         })
     }),
     lowering("the axes of an array are swapped", |f| {
@@ -339,7 +416,13 @@ fn careless(lines: &[String], careful: &str, other: &str) -> Option<Vec<String>>
     let at = lines.iter().position(|l| l.contains(&format!("@llvm.{careful}.")))?;
     let mut out = first(lines, |l| replaced(l, &format!("@llvm.{careful}."), &format!("@llvm.{other}.")))?;
     let asked = at + 1 + out[at + 1..].iter().position(|l| l.contains("= fcmp uno "))?;
-    out[asked] = defined_as(&out[asked], "i1", "false");
+    let lanes = out[asked].split_once("= fcmp uno <").and_then(|(_, ty)| ty.split_once(" x "));
+    out[asked] = match lanes {
+        Some((n, _)) => {
+            defined_as(&out[asked], &format!("<{n} x i1>"), "zeroinitializer").replace(", 0", ", zeroinitializer")
+        }
+        None => defined_as(&out[asked], "i1", "false"),
+    };
     Some(out)
 }
 
@@ -357,6 +440,21 @@ fn beside(lines: &[String], what: &str, by: i64) -> Option<Vec<String>> {
     let ty = head.trim().trim_end_matches(',').split(what).last()?.split(' ').next()?.to_string();
     let mut out = lines.to_vec();
     out[at] = format!("{head}ptr %beside");
+    out.insert(at, format!("  %beside = getelementptr {ty}, ptr {address}, i64 {by}"));
+    Some(out)
+}
+
+/// The first load or store of neighbours in an array, so many elements on.
+fn lanes_beside(lines: &[String], what: &str, by: i64) -> Option<Vec<String>> {
+    let at = lines.iter().position(|l| l.contains(what) && l.contains(", ptr %v") && l.contains(", align "))?;
+    let (head, rest) = lines[at].split_once(", ptr ")?;
+    let (address, align) = rest.split_once(", align ")?;
+    let from = format!("  {address} = getelementptr");
+    // Not a local's: those are named by where the slot is.
+    lines.iter().find(|l| l.starts_with(&from) && !l.contains("ptr %s"))?;
+    let ty = head.split_once(" x ")?.1.split_once('>')?.0;
+    let mut out = lines.to_vec();
+    out[at] = format!("{head}, ptr %beside, align {align}");
     out.insert(at, format!("  %beside = getelementptr {ty}, ptr {address}, i64 {by}"));
     Some(out)
 }

@@ -65,10 +65,6 @@ fn class(kind: Kind) -> Class {
             by: &[Kind::Split],
             why: "the last iterations of what is no multiple are in no whole block; its message is the better one",
         }),
-        Kind::Copied => Class::Implied(Implied {
-            by: &[Kind::Initialised],
-            why: "what the copy of the same iteration has not written is not shown to be written",
-        }),
         Kind::Start => Class::Implied(Implied {
             by: &[Kind::Words],
             why: "what a local holds is compared before every loop and where it is used",
@@ -93,6 +89,7 @@ fn class(kind: Kind) -> Class {
         | Kind::Given
         | Kind::Windows
         | Kind::Window
+        | Kind::Copied
         | Kind::Carried
         | Kind::Narrowed
         | Kind::Mask

@@ -188,9 +188,9 @@ impl Draw<'_> {
         self.allocated(&ty, extents, true, out);
     }
 
-    fn allocated(&mut self, ty: &Ty, extents: Vec<Ix>, laid_out: bool, out: &mut Block) -> Cells {
+    pub(super) fn allocated(&mut self, ty: &Ty, extents: Vec<Ix>, laid_out: bool, out: &mut Block) -> Cells {
         let cells = self.buffer(ty, extents, Role::Alloc);
-        if laid_out && self.what == Use::Native && self.random.once_in(3) {
+        if laid_out && self.what == Use::Native && self.random.once_in(2) {
             self.fun.buffers[cells.buffer.index()].layout = self.layout(cells.extents.len());
         }
         out.push(stmt(StmtKind::Alloc(cells.buffer)));

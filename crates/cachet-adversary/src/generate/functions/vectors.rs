@@ -68,6 +68,20 @@ impl Draw<'_> {
         self.wide = true;
     }
 
+    /// An array of one's own with room for vectors, in a layout where there are words for that; some of it stored at once.
+    pub(super) fn wide_allocation(&mut self, out: &mut Block) {
+        let elem = self.lane_elem();
+        let wide = self.pick(&[plus(Ix::Var(self.sizes[0]), ROOM), Ix::Lit(ROOM + 4)]);
+        let extents = self.pick(&[vec![wide.clone()], vec![Ix::Lit(3), wide]]);
+        let cells = self.allocated(&Ty::Elem(elem), extents, true, out);
+        let others = self.buffers.clone();
+        self.buffers.retain(|b| b.buffer == cells.buffer || b.writes && b.ty == cells.ty && b.only.is_none());
+        for _ in 0..2 {
+            self.vector_store(out);
+        }
+        self.buffers = others;
+    }
+
     fn vector_elems(&self) -> Vec<Elem> {
         let mut all = super::ELEMS.to_vec();
         all.extend([Elem::F32, Elem::F32, Elem::F32, Elem::F64, Elem::F64, Elem::I32, Elem::I32, Elem::I64]);

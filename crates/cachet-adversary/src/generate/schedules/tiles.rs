@@ -30,7 +30,8 @@ impl Draw<'_> {
     pub(super) fn tile(&mut self, fun: &Fun, summed: &BTreeSet<String>) -> Option<Vec<Next>> {
         let fits = |n: &Nest| {
             let free = n.loops.iter().filter(|l| !summed.contains(&l.name) && l.whole).count();
-            free >= 2 && n.sums.len() == 1 && n.writes.is_some()
+            let named = || through(self.program, fun, n).is_some_and(|t| t.starts_with(char::is_alphabetic));
+            free >= 2 && n.sums.len() == 1 && n.writes.is_some() && named()
         };
         let all: Vec<Nest> = nests(fun).into_iter().filter(fits).collect();
         let nest = (!all.is_empty()).then(|| self.random.pick(&all))?;
@@ -103,6 +104,7 @@ impl Draw<'_> {
             .into_iter()
             .filter(|n| n.loops.len() >= 2)
             .filter_map(|n| through(self.program, fun, &n).map(|name| (n, name)))
+            .filter(|(_, name)| name.starts_with(char::is_alphabetic))
             .collect();
         let (nest, through) = (!held.is_empty()).then(|| self.random.pick(&held))?;
         let mut two = nest.loops[nest.loops.len() - 2..].to_vec();
@@ -127,17 +129,26 @@ impl Draw<'_> {
 
     /// A copy of what a loop's body reads, into a parameter that is declared for it.
     fn pack(&mut self, fun: &mut Fun, n: usize) -> Option<StepCall> {
+        // What a tile loads is copied before there is one, and what a copy reads is copied once.
+        if live_vectors(fun) {
+            return None;
+        }
         let all: Vec<Nest> = nests(fun).into_iter().filter(|n| !n.in_grid && !n.loops.is_empty()).collect();
         let nest = (!all.is_empty()).then(|| self.random.pick(&all))?;
-        let along = self.random.pick(&nest.loops).arg();
+        let along = self.random.pick(&nest.loops);
+        (!along.name.starts_with('q')).then_some(())?;
+        let along = along.arg();
         let arrays: Vec<Buffer> = fun
             .params
             .iter()
             .copied()
-            .filter(|b| fun.buffers[b.index()].role == Role::Reads && matches!(fun.buffers[b.index()].elem, Ty::Elem(_)))
+            .filter(|b| {
+                fun.buffers[b.index()].role == Role::Reads && matches!(fun.buffers[b.index()].elem, Ty::Elem(_))
+            })
             .collect();
         let array = (!arrays.is_empty()).then(|| self.random.pick(&arrays))?;
         let info = fun.buffers[array.index()].clone();
+        (!self.copied.contains(&info.name)).then_some(())?;
         let Ty::Elem(elem) = info.elem else { return None };
         let extents = &self.contraction.inputs.iter().find(|a| a.name == info.name)?.extents.clone();
         let into = format!("p{n}");
@@ -175,6 +186,7 @@ impl Draw<'_> {
         self.scratch.push(format!("(mut {into}: [{elem}; {}]{layout} at DRAM)", dims.join(", ")));
         add_scratch(fun, &[BufferInfo { extents: sizes, layout: ops, ..whole }]);
         self.packed.push((into, call.along.clone()));
+        self.copied.insert(arg_name(&call.array));
         Some(step(if lanes.is_some() { "pack_lanes" } else { "pack" }, StepForm::Pack(call)))
     }
 
@@ -189,6 +201,15 @@ impl Draw<'_> {
         let level = Level { name: "DRAM".into(), device: Device::HOST };
         Some(step("keep", StepForm::Keep { buffer: arg(&packed), along, level, into: arg(&format!("{packed}_{n}")) }))
     }
+}
+
+fn arg_name(arg: &StepArg) -> String {
+    arg.to_string()
+}
+
+/// Whether there is a tile already.
+fn live_vectors(fun: &Fun) -> bool {
+    cachet_core::rewrite::Live::of(fun).locals.iter().any(|l| fun.locals[l.index()].vector)
 }
 
 /// The operation that a nest's sum goes on by.
@@ -254,14 +275,15 @@ pub(super) fn without_tiles(fun: &Fun, nests: Vec<Nest>) -> Vec<Nest> {
             if let StmtKind::For { var, body, .. } = &s.kind {
                 let fun = self.0;
                 let vector = |s: &Stmt| match &s.kind {
-                    StmtKind::Assign { local, .. } | StmtKind::Var { local, .. } => {
-                        fun.locals[local.index()].vector
-                    }
+                    StmtKind::Assign { local, .. } | StmtKind::Var { local, .. } => fun.locals[local.index()].vector,
                     _ => false,
                 };
                 let lanes = matches!(fun.vars[var.index()].kind, VarKind::Lane(_));
                 let around = body.iter().any(|s| some(s, &|s| declares(fun, s)));
-                if lanes || !around && body.iter().any(|s| some(s, &vector)) {
+                // A copy is made once in each iteration: these keep their order, and run one after the other.
+                let name = &fun.vars[var.index()].name;
+                let copies = !name.starts_with('q') && body.iter().any(|s| some(s, &|s| fills(fun, s)));
+                if lanes || copies || !around && body.iter().any(|s| some(s, &vector)) {
                     self.1.insert(*var);
                 }
             }
@@ -271,6 +293,10 @@ pub(super) fn without_tiles(fun: &Fun, nests: Vec<Nest>) -> Vec<Nest> {
     let mut tiles = Tiles(fun, BTreeSet::new());
     visit_block(&mut tiles, &fun.body);
     nests.into_iter().filter(|n| n.loops.iter().all(|l| !tiles.1.contains(&l.var))).collect()
+}
+
+fn fills(fun: &Fun, s: &Stmt) -> bool {
+    matches!(&s.kind, StmtKind::Store { to, .. } if fun.scratch.contains(&to.buffer))
 }
 
 /// Whether a statement declares an array of vectors.
@@ -283,6 +309,7 @@ fn some(s: &Stmt, holds: &dyn Fn(&Stmt) -> bool) -> bool {
     holds(s)
         || match &s.kind {
             StmtKind::For { body, .. } => body.iter().any(|s| some(s, holds)),
+            StmtKind::Grid(g) => g.body.iter().any(|s| some(s, holds)),
             _ => false,
         }
 }
