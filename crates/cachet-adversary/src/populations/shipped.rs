@@ -273,3 +273,40 @@ fn difference(fun: &Fun, want: &[Vec<u8>], got: &[Vec<u8>]) -> Result<(), String
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory;
+
+    const TEXT: &str = "
+fn right (reads x: [f32; N]) -> out y: [f32; N] =
+  for g in blocks (0 .. N) 64 do
+    for i in 0 .. g.len do
+      store y[g[i]] = load x[g[i]]
+
+fn wrong (reads x: [f32; N]) -> out y: [f32; N] =
+  for i in 0 .. N do
+    store y[i] = if i == 64 then 3.0 else load x[i]
+";
+
+    #[test]
+    fn one_cell_behind_a_block_is_seen() {
+        let Ok(llvm) = Llvm::load() else { return };
+        let outcome = memory::checked(TEXT);
+        let funs: Vec<(FunId, Vec<Binding>)> = ["right", "wrong"].map(|n| (outcome.find(n).unwrap(), vec![])).into();
+        let kernels = native::compile(&outcome, &funs, &llvm).and_then(|n| n.kernels()).unwrap();
+        let [right, wrong] = [0, 1].map(|n| &outcome.checked.program().funs[funs[n].0.index()]);
+        let pool = Pool::new(2).unwrap();
+        for place in PLACES {
+            let way = Way { kind: Kind::Ordinary, seed: 1, place, pool: &pool };
+            let differs = |n: i64| {
+                let want = way.call(right, &kernels[0], &[n]).unwrap();
+                difference(right, &want, &way.call(right, &kernels[0], &[n]).unwrap()).unwrap();
+                difference(right, &want, &way.call(wrong, &kernels[1], &[n]).unwrap()).is_err()
+            };
+            assert_eq!([0, 1, 63, 64, 65, 128].map(differs), [false, false, false, false, true, true]);
+        }
+        assert!(ends(right).is_superset(&BTreeSet::from([0, 1, 63, 64, 65, 128, 129])));
+    }
+}
