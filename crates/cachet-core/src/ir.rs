@@ -17,6 +17,7 @@
 
 use crate::law::{Law, StatedLaw};
 pub use crate::record::{Parts, RecordInfo};
+use crate::resources::Resources;
 use cachet_source::Span;
 use serde::{Deserialize, Serialize};
 
@@ -697,6 +698,9 @@ pub struct Fun {
     pub produces: Vec<Buffer>,
     /// Parameters whose contents are nobody's on entry and on exit.
     pub scratch: Vec<Buffer>,
+    /// What it keeps near and moves, at most.
+    #[serde(default)]
+    pub resources: Resources,
     /// The body.
     pub body: Block,
     /// Sizes and loop variables.

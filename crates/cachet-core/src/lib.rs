@@ -24,6 +24,7 @@ pub mod number;
 pub mod pattern;
 pub mod print;
 pub mod record;
+pub mod resources;
 pub mod rewrite;
 #[cfg(test)]
 mod samples;

@@ -68,7 +68,7 @@ impl Cost {
     pub fn text(&self, names: &Names<'_>) -> String {
         match self {
             Cost::Ix(ix) => names.ix(ix),
-            Cost::Ceil(e, n) => format!("ceil ({} / {n})", names.ix_operand(e)),
+            Cost::Ceil(e, n) => format!("ceil ({} / {n})", names.dividend(e)),
             Cost::Add(a, b) => format!("{} + {}", a.text(names), b.text(names)),
             Cost::Mul(a, b) => format!("{} * {}", a.factor(names), b.factor(names)),
             Cost::Lines(c) => format!("lines ({})", c.text(names)),
@@ -79,9 +79,11 @@ impl Cost {
     fn factor(&self, names: &Names<'_>) -> String {
         let text = self.text(names);
         match self {
-            Cost::Ix(Ix::Lit(_) | Ix::Var(_)) | Cost::Ceil(..) | Cost::Mul(..) | Cost::Lines(_) | Cost::SpanBytes(_) => {
-                text
-            }
+            Cost::Ix(Ix::Lit(_) | Ix::Var(_))
+            | Cost::Ceil(..)
+            | Cost::Mul(..)
+            | Cost::Lines(_)
+            | Cost::SpanBytes(_) => text,
             Cost::Ix(_) | Cost::Add(..) => format!("({text})"),
         }
     }

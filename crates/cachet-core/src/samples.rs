@@ -94,6 +94,7 @@ pub fn empty_fun(name: &str) -> Fun {
         produces: vec![],
         algebras: vec![],
         scratch: vec![],
+        resources: Default::default(),
         body: vec![],
         vars: vec![],
         locals: vec![],

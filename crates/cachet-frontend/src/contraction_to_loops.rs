@@ -34,6 +34,7 @@ pub(crate) fn nest(program: &Program, c: &Contraction) -> Fun {
         requires: c.requires.clone(),
         produces: c.outputs.clone(),
         scratch: vec![],
+        resources: Default::default(),
         body: vec![],
         vars: c.vars.clone(),
         locals: vec![],

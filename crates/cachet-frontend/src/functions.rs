@@ -23,6 +23,7 @@ pub(crate) fn declare(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         produces: head.clauses.produces,
         algebras: vec![],
         scratch: head.clauses.scratch,
+        resources: head.clauses.resources,
         body: vec![],
         vars: body.vars,
         locals: body.locals,

@@ -6,6 +6,7 @@ use crate::platforms::OUTERMOST;
 use cachet_core::ir::{
     At, Buffer, BufferInfo, Device, Guard, Ix, Layout, Level, Role, Strides, TypeParam, TypeParamInfo, VarKind,
 };
+use cachet_core::resources::Resources;
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{Clause, ClauseKind, Expr, ExprKind, Mode, Param, ParamType, Requirement, TypeKind};
 
@@ -15,6 +16,7 @@ pub(crate) struct Clauses {
     pub requires: Vec<Guard>,
     pub produces: Vec<Buffer>,
     pub scratch: Vec<Buffer>,
+    pub resources: Resources,
 }
 
 impl World<'_> {
@@ -238,8 +240,8 @@ impl World<'_> {
                         out.scratch.push(self.buffer(body, n)?);
                     }
                 }
-                ClauseKind::WorkingSet(_) => return Err(self.report(Diagnostic::not_built(c.span, "`working_set`"))),
-                ClauseKind::Movement(_) => return Err(self.report(Diagnostic::not_built(c.span, "`movement`"))),
+                ClauseKind::WorkingSet(rows) => out.resources.keeps = self.working_set(body, rows)?,
+                ClauseKind::Movement(rows) => out.resources.movement = Some(self.movement(body, rows)?),
             }
         }
         for b in out.produces.iter().chain(&out.scratch) {

@@ -38,6 +38,7 @@ mod limits;
 mod numbers;
 mod platforms;
 mod records;
+mod resources;
 mod schedules;
 mod scope;
 mod statements;

@@ -365,6 +365,7 @@ pub fn empty(name: &str) -> Fun {
         produces: vec![],
         algebras: vec![],
         scratch: vec![],
+        resources: Default::default(),
         body: vec![],
         vars: vec![],
         locals: vec![],

@@ -66,6 +66,7 @@ impl Build {
             produces: vec![],
             algebras: vec![],
             scratch: vec![],
+            resources: Default::default(),
             body: vec![],
             vars: vec![],
             locals: vec![],

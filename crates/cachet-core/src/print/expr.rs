@@ -113,6 +113,11 @@ impl<'a> Names<'a> {
         self.ix_at(ix, Level::Open)
     }
 
+    /// An index before `/`.
+    pub(crate) fn dividend(&self, ix: &Ix) -> String {
+        self.ix_at(ix, Level::Mul)
+    }
+
     /// An index as an `@` argument: more than a name or a number in parentheses.
     pub(super) fn size_argument(&self, ix: &Ix) -> String {
         self.ix_at(ix, Level::Atom)

@@ -4,6 +4,7 @@ use super::expr::{Level, Names, untyped_elem};
 use super::plain::plain;
 use super::value::unambiguous;
 use crate::ir::{Block, BufferInfo, Elem, Fun, Grid, Layout, Program, Role, Stmt, StmtKind, Ty, Word};
+use crate::resources::Resources;
 use crate::vectors::{self, Lanes};
 use std::fmt::Write;
 
@@ -56,7 +57,36 @@ pub fn signature(program: &Program, fun: &Fun) -> String {
     clause(&mut out, "requires", fun.requires.iter().map(|g| names.requirement(g)));
     clause(&mut out, "produces", fun.produces.iter().map(|b| format!("Init {}", names.buffer(*b))));
     clause(&mut out, "scratch", fun.scratch.iter().map(|b| names.buffer(*b).to_string()));
+    resources(&mut out, &names, &fun.resources);
     out
+}
+
+/// `working_set` and `movement`.
+fn resources(out: &mut String, names: &Names<'_>, resources: &Resources) {
+    if !resources.keeps.is_empty() {
+        out.push_str("working_set\n");
+    }
+    for rows in resources.keeps.chunk_by(|a, b| a.level == b.level) {
+        let keeps: Vec<String> =
+            rows.iter().map(|k| format!("keep {} = descriptor {}", k.name, names.buffer(k.buffer))).collect();
+        let _ = writeln!(out, "  @{} {{ {} }}", rows[0].level.name, keeps.join(", "));
+    }
+    let Some(movement) = &resources.movement else { return };
+    out.push_str("movement\n");
+    for row in movement {
+        let name = row.name.as_ref().map_or(String::new(), |n| format!("{n} = "));
+        let back = if row.back { " and back" } else { "" };
+        let text = row.amount.text(names);
+        let line = format!("  traffic {name}{text} from {} to {}{back}", row.from.name, row.to.name);
+        match line.rfind(" * ") {
+            Some(at) if line.len() > WIDTH => {
+                let _ = writeln!(out, "{} *\n    {}", &line[..at], &line[at + 3..]);
+            }
+            _ => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+    }
 }
 
 fn clause(out: &mut String, word: &str, parts: impl Iterator<Item = String>) {

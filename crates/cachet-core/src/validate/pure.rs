@@ -14,6 +14,7 @@ pub(super) fn pure(program: &Program, pure: &Pure) -> Vec<Fault> {
         produces: vec![],
         algebras: vec![],
         scratch: vec![],
+        resources: Default::default(),
         body: vec![],
         vars: vec![],
         locals: pure.locals.clone(),

@@ -35,6 +35,7 @@ pub fn fun(sizes: &[&str], buffers: &[(&str, &[&str])]) -> Fun {
         produces: vec![],
         algebras: vec![],
         scratch: vec![],
+        resources: Default::default(),
         body: vec![],
         vars: vec![],
         locals: vec![],
