@@ -21,8 +21,7 @@ const MAX_CHAIN: usize = 256;
 const MAX_STEPS: usize = 10_000;
 
 /// Steps of the library to come, which are written like any other.
-const LATER: &[&str] =
-    &["tiles", "outer_products", "first_block", "last_block", "unroll", "chunks", "partials"];
+const LATER: &[&str] = &["tiles", "outer_products", "first_block", "last_block", "unroll", "chunks", "partials"];
 
 /// The steps that need no import, of those that are built.
 const BUILT_IN: &[&str] = &["split", "order", "grid over"];
