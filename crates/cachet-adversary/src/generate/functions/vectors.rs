@@ -40,6 +40,9 @@ struct Lane {
     along: Option<(Ix, Ix)>,
 }
 
+/// The cells of lanes, how many lanes have one, and the axis that they lie along with the index there.
+type LaneCells = (Vec<Ix>, Option<Ix>, (Ix, Ix));
+
 impl Lane {
     fn whole(var: Var, count: i64) -> Lane {
         Lane { var, count, active: Ix::Lit(count), own: None, along: None }
@@ -249,7 +252,7 @@ impl Draw<'_> {
 
     /// Where the lanes' cells of an array are; how many lanes have one, where not all of them are sure to; and the axis with
     /// the index along it.
-    fn cells_of(&mut self, of: &Cells, lane: &Lane) -> Option<(Vec<Ix>, Option<Ix>, (Ix, Ix))> {
+    fn cells_of(&mut self, of: &Cells, lane: &Lane) -> Option<LaneCells> {
         let last = of.extents.len() - 1;
         let axis = if last > 0 && self.random.once_in(6) { self.below(last + 1) } else { last };
         let extent = of.extents[axis].clone();

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is to be drawn next.
 pub(super) enum Next {
     /// This.
-    Step(StepCall),
+    Step(Box<StepCall>),
     /// A copy.
     Pack,
     /// What a copy is called while it is kept.
@@ -43,7 +43,7 @@ impl Draw<'_> {
         let loops: Vec<StepArg> = nest.loops.iter().map(Loop::arg).collect();
         if self.random.once_in(2) {
             let of = vec![StepArg::Tuple(loops, Span::default()), arg(&fun.buffers[nest.writes?.index()].name)];
-            out.push(Next::Step(step("zero", StepForm::Call(of))));
+            out.push(Next::Step(Box::new(step("zero", StepForm::Call(of)))));
         }
         let sizes = [self.random.between(1, 4), self.random.between(1, 5), self.random.between(2, 4)];
         let cut = |of: &Loop, size: i64, name: &str| SplitIndex {
@@ -57,16 +57,16 @@ impl Draw<'_> {
         if deep {
             cuts.insert(0, cut(&nest.sums[0], sizes[2], "gk"));
         }
-        out.extend(cuts.into_iter().map(|c| Next::Step(step("split", StepForm::Split(vec![c])))));
+        out.extend(cuts.into_iter().map(|c| Next::Step(Box::new(step("split", StepForm::Split(vec![c]))))));
         let mut order: Vec<StepArg> = deep.then(|| arg("gk")).into_iter().collect();
         order.extend(free.iter().map(Loop::arg));
         let mut two = [["gi", "gj"], ["gj", "gi"]][self.random.below(2)].map(arg).to_vec();
         order.append(&mut two);
         order.extend(if self.random.once_in(3) { [j.arg(), i.arg()] } else { [i.arg(), j.arg()] });
-        out.push(Next::Step(step("order", StepForm::Order(order))));
+        out.push(Next::Step(Box::new(step("order", StepForm::Order(order)))));
         if self.random.once_in(4) {
             let call = vec![arg(["gi", "gj"][self.random.below(2)])];
-            out.push(Next::Step(step("parallel", StepForm::Call(call))));
+            out.push(Next::Step(Box::new(step("parallel", StepForm::Call(call)))));
         }
         for _ in 0..self.random.below(3) {
             out.push(Next::Pack);
@@ -81,7 +81,7 @@ impl Draw<'_> {
     /// The step that is to be next.
     pub(super) fn next(&mut self, next: Next, fun: &mut Fun, n: usize) -> Option<StepCall> {
         match next {
-            Next::Step(call) => Some(call),
+            Next::Step(call) => Some(*call),
             Next::Pack => self.pack(fun, n),
             Next::Keep => self.keep(n),
             Next::Registers => self.registers(fun),
