@@ -29,7 +29,7 @@ pub const SHIPPED: Population = Population {
     promise: "P7",
     name: "shipped schedules at the ends of their blocks",
     never: "a schedule of the examples leaves other bits than its contraction, or touches what is not its own",
-    counts: [200, 6_000],
+    counts: [200, 40_000],
     drawn: true,
     run,
 };
