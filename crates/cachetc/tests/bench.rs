@@ -68,6 +68,22 @@ fn sizes_are_known_names_with_values() {
     assert!(said.contains("between 1 and 1048576"), "{said}");
 }
 
+/// What a file only imports is measured too.
+#[test]
+fn a_file_that_names_a_platform_measures_what_it_imports() {
+    let file = "examples/gemm.cachet";
+    let Some(out) = bench(&["--no-peers", "--size", "70", file]) else { return };
+    let said = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{}{said}", text(&out.stderr));
+    for wanted in ["matmul_PlusTimes_f32", "matmul_PlusTimes_f64", "single ", "single_bands", "double ", "double_bands"]
+    {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert_eq!(said.matches("bits equal").count(), 4, "{said}");
+    let out = bench(&["--no-peers", "--size", "70", file, "nothing"]).expect("as before");
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stdout));
+}
+
 #[test]
 fn several_sizes_have_a_table_of_their_own() {
     let args = ["--sizes", "8,12", "--at", "M=3,K=40,N=5", "examples/matmul.cachet", "swapped", "outer"];
