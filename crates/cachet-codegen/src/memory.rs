@@ -1,9 +1,9 @@
 //! Where is an element, and how is it read and written?
 
-use crate::function::{Lower, Outcome, Place};
+use crate::function::{Index, Lower, Outcome, Place};
 use crate::support::Support;
 use crate::types::{Value, in_memory, leaves, memory, paths, register, size_align};
-use cachet_core::ir::{Access, Buffer, Elem, Ix, LayoutOp, Local, MAX_BYTES, MAX_DIM, Ty};
+use cachet_core::ir::{Access, Buffer, Elem, Ix, LayoutOp, Local, MAX_BYTES, MAX_DIM, Ty, Var};
 use cachet_core::layout;
 
 /// A buffer: from `base`, row-major over its physical axes.
@@ -51,6 +51,26 @@ impl Lower<'_, '_> {
         let at = self.address(&memory, &access.at)?;
         self.store_at(&memory.elem, &at, value);
         Ok(())
+    }
+
+    /// The address of the cell that is number `i` in row-major order over the extents, whatever the layout.
+    pub(crate) fn nth_cell(&mut self, memory: &Memory, i: &str) -> Outcome<String> {
+        if memory.ops.is_empty() {
+            return Ok(self.offset(memory, &memory.base.clone(), i));
+        }
+        // Variables that the function does not have.
+        let first = self.fun.vars.len() as u32;
+        let mut rest = i.to_string();
+        let mut at = Vec::new();
+        for (n, extent) in memory.extents.iter().enumerate().rev() {
+            let own = self.em.def(format_args!("urem i64 {rest}, {extent}"));
+            rest = self.em.def(format_args!("udiv i64 {rest}, {extent}"));
+            let axis = Var(first + n as u32);
+            self.bind_var(axis, Index::Plain(own));
+            at.push(Ix::Var(axis));
+        }
+        at.reverse();
+        self.address(memory, &at)
     }
 
     /// A cell's address, in two steps: the row's, which does not change along the row, and the cell's in it.

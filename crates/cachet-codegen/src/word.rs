@@ -139,7 +139,7 @@ impl Lower<'_, '_> {
         let count = self.count(&a.extents);
         let carried = [("i64", String::from("0"))];
         let names = self.range("0", &count, 1, &carried, &mut |this, i, names| {
-            let (x, y) = (this.offset(&a, &a.base, i), this.offset(&b, &b.base, i));
+            let (x, y) = (this.nth_cell(&a, i)?, this.nth_cell(&b, i)?);
             let (x, y) = (this.load_at(&a.elem, &x), this.load_at(&b.elem, &y));
             let mut any = String::from("false");
             for (elem, (x, y)) in leaves(&a.elem).into_iter().zip(x.leaves.iter().zip(&y.leaves)) {
