@@ -9,6 +9,8 @@
 pub mod account;
 mod chain;
 pub mod count;
+mod fit;
 pub mod limits;
+pub mod resources;
 mod scope;
 mod tally;

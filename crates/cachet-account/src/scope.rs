@@ -18,7 +18,12 @@ pub(crate) struct Scope<'a> {
     pub ranges: Ranges,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    /// A function's sizes alone.
+    pub fn of(program: &'a Program, fun: &'a Fun, ranges: Ranges) -> Scope<'a> {
+        Scope { program, fun, base: 0, sizes: BTreeMap::new(), blocks: BTreeMap::new(), ranges }
+    }
+
     /// A variable, as counts know it.
     pub fn var(&self, v: Var) -> Var {
         Var(self.base + v.0)

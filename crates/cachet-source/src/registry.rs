@@ -77,6 +77,7 @@ registry! {
     CONTRADICTION = "contradiction", "requirements that no sizes satisfy";
     OVERFLOW = "overflow", "arithmetic on integers or indices whose result may not fit";
     DEAD_CODE = "dead-code", "code that no sizes reach";
+    RESOURCES = "resources", "more moves between memory levels, or is kept in one, than is declared or fits";
     // Schedules and steps.
     NO_MATCH = "no-match", "a step whose pattern is not in the program";
     AMBIGUOUS = "ambiguous", "a step whose pattern is in the program more than once";

@@ -12,12 +12,14 @@
 
 use crate::replay;
 use crate::world::World;
+use cachet_account::resources::{self, Platform};
 use cachet_check::checked::{Checked, Checker, Claim};
 use cachet_check::condition::Proved;
 use cachet_check::proofs::Proofs;
 use cachet_check::relation::{self, Asked, TracedMove};
 use cachet_core::ir::{Fun, FunId, ImplId, Program};
 use cachet_core::number::Proof;
+use cachet_core::resources::Traffic;
 use cachet_core::rewrite::callees;
 use cachet_core::script::{Module, Rewrite, Script};
 use cachet_schedule::Splits;
@@ -132,6 +134,9 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     for proof in &module.proofs {
         work.proof(proof);
     }
+    // A platform takes time to read, and most files speak of none of its levels.
+    let asked = module.program.funs.iter().any(resources::speaks_of_levels) || !module.scripts.is_empty();
+    work.platform = if asked { cachet_frontend::platform(root, world.files()) } else { None };
     work.schedules_at_once();
     for id in work.order() {
         work.visit(id);
@@ -173,6 +178,8 @@ struct Work<'a> {
     /// What each schedule has split, for those that continue it.
     splits: BTreeMap<FunId, Splits>,
     state: Vec<State>,
+    /// The root file's platform, if anything asks for it.
+    platform: Option<Platform>,
 }
 
 impl<'a> Work<'a> {
@@ -186,6 +193,7 @@ impl<'a> Work<'a> {
             conditions: 0,
             splits: BTreeMap::new(),
             state: vec![State::New; module.program.funs.len()],
+            platform: None,
         }
     }
 
@@ -210,7 +218,8 @@ impl<'a> Work<'a> {
         };
         let parts: Vec<_> = std::thread::scope(|scope| {
             let spawn = |_| {
-                let part = Work { state: self.state.clone(), ..Work::new(self.checker.fork(), self.module) };
+                let (state, platform) = (self.state.clone(), self.platform.clone());
+                let part = Work { state, platform, ..Work::new(self.checker.fork(), self.module) };
                 std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || run(part)).ok()
             };
             let started: Vec<_> = (0..threads).filter_map(spawn).collect();
@@ -278,6 +287,7 @@ impl<'a> Work<'a> {
                 self.conditions += conditions.len();
                 let dead = self.checker.dead_code(id);
                 self.reports.entry(id).or_default().extend(dead);
+                self.within_budget(id);
             }
             // What it calls has been reported already; that it cannot be checked then is no news.
             Err(_) if blocked => {}
@@ -287,6 +297,36 @@ impl<'a> Work<'a> {
                     self.reports.entry(id).or_default().push(d);
                 }
             }
+        }
+    }
+
+    /// What the function that schedules start from says itself of what moves.
+    fn declared(&self, script: &Script) -> Option<Vec<Traffic>> {
+        let mut of = script.of;
+        while let Some(before) = self.module.scripts.iter().find(|s| s.fun == of) {
+            of = before.of;
+        }
+        self.module.program.funs[of.index()].resources.movement.clone()
+    }
+
+    /// Declares what the leases of a schedule's program keep and move.
+    fn declare(&self, fun: &mut Fun, own: Option<&Vec<Traffic>>) {
+        let Some(platform) = &self.platform else { return };
+        let mut made = resources::made(self.checker.program(), fun, platform);
+        if let Some(own) = own {
+            made.movement = Some(own.clone());
+        }
+        fun.resources = made;
+    }
+
+    /// Refuses a function that moves more than it declares.
+    fn within_budget(&mut self, id: FunId) {
+        let Some(platform) = &self.platform else { return };
+        let program = self.checker.program();
+        let over = resources::within(program, &program.funs[id.index()], platform);
+        if !over.is_empty() {
+            self.checker.refuse(id);
+            self.reports.entry(id).or_default().extend(over);
         }
     }
 
@@ -306,6 +346,7 @@ impl<'a> Work<'a> {
             return;
         }
         let start = self.checker.program().funs[script.fun.index()].clone();
+        let declared = self.declared(script);
         let mut steps = Vec::new();
         let mut splits = self.splits.get(&script.of).cloned().unwrap_or_default();
         for (n, call) in script.steps.iter().enumerate() {
@@ -318,6 +359,10 @@ impl<'a> Work<'a> {
                 span: call.span,
                 callers: call.callers.clone(),
             };
+            let made = made.map(|mut rewrite| {
+                self.declare(&mut rewrite.after, declared.as_ref());
+                rewrite
+            });
             let refusal = match made {
                 Err(d) => Some(d),
                 Ok(mut rewrite) => match self.checker.accept_step(script.fun, &rewrite, &asked) {
@@ -342,8 +387,12 @@ impl<'a> Work<'a> {
                 break;
             }
         }
+        let whole = steps.len() == script.steps.len();
         self.splits.insert(script.fun, splits);
         self.traces.insert(script.fun, Trace { start, steps });
+        if whole {
+            self.within_budget(script.fun);
+        }
     }
 
     fn refuse(&mut self, script: &Script, d: Diagnostic) {

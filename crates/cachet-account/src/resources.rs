@@ -1,0 +1,436 @@
+//! What a function keeps near and moves between levels, and whether that is within what it declares.
+//!
+//! A lease of an array at another level moves its lines there each time that the lease is made. A call moves what its
+//! function declares, or, where it declares nothing, what that does itself. Amounts keep the shape in which they are
+//! written, so that a refusal shows both sides as they stand; they are compared as [`Count`]s.
+
+use crate::count::{Count, Range, Ranges, Values};
+use cachet_core::ir::{Block, Buffer, Call, Domain, Fun, Ix, Level, Program, Role, Stmt, StmtKind, Ty, Var};
+use cachet_core::layout;
+use cachet_core::print::Names;
+use cachet_core::resources::{Cost, Keep, Resources, Traffic};
+use cachet_core::rewrite::{Live, Subst};
+pub use cachet_machine::platform::Platform;
+use cachet_source::{Counterexample, Diagnostic, Kind as Severity, codes};
+use std::collections::BTreeMap;
+
+/// How many values are tried for a counterexample.
+const MOST_TRIES: usize = 200_000;
+
+/// What the leases of a function declare: what is kept where, the innermost level first, and what moves. A function that
+/// says itself what moves keeps its words.
+pub fn made(program: &Program, fun: &Fun, platform: &Platform) -> Resources {
+    let rank = |l: &Level| platform.levels.iter().position(|p| p.name == l.name).unwrap_or(usize::MAX);
+    let mut keeps: Vec<Keep> = Vec::new();
+    leases(&fun.body, &mut |lease, of| {
+        let (level, buffer) = (fun.buffers[lease.index()].level.clone(), root(fun, of));
+        let is_param = fun.params.contains(&buffer);
+        if is_param
+            && level != fun.buffers[buffer.index()].level
+            && !keeps.iter().any(|k| k.buffer == buffer && k.level == level)
+        {
+            keeps.push(Keep { level, name: fun.buffers[buffer.index()].name.clone(), buffer });
+        }
+    });
+    keeps.sort_by_key(|k| (rank(&k.level), k.level.name.clone()));
+    let mut movement = moved(program, fun).filter(|rows| rows.iter().all(|r| of_params(fun, &r.amount)));
+    if keeps.is_empty() && movement.as_ref().is_some_and(Vec::is_empty) {
+        movement = None;
+    }
+    Resources { keeps, movement }
+}
+
+/// What moves in a function. `None` where an amount depends on loops in a way that is not bounded here.
+fn moved(program: &Program, fun: &Fun) -> Option<Vec<Traffic>> {
+    let mut walk = Moves { program, fun, around: Vec::new(), rows: Vec::new() };
+    walk.block(&fun.body)?;
+    Some(walk.rows)
+}
+
+struct Moves<'a> {
+    program: &'a Program,
+    fun: &'a Fun,
+    around: Vec<Cost>,
+    rows: Vec<Traffic>,
+}
+
+impl Moves<'_> {
+    fn block(&mut self, block: &Block) -> Option<()> {
+        block.iter().try_for_each(|s| self.stmt(s))
+    }
+
+    fn stmt(&mut self, s: &Stmt) -> Option<()> {
+        match &s.kind {
+            StmtKind::For { var: _, domain, body } => self.loops(&[domain], body),
+            StmtKind::Grid(g) => self.loops(&g.axes.iter().map(|a| &a.1).collect::<Vec<_>>(), &g.body),
+            StmtKind::If { guard: _, then, els } => {
+                self.block(then)?;
+                self.block(els)
+            }
+            StmtKind::Lease { lease, of, mutable } => {
+                let buffer = root(self.fun, *of);
+                let info = |b: Buffer| &self.fun.buffers[b.index()];
+                let (from, to) = (info(*of).level.clone(), info(*lease).level.clone());
+                if from != to {
+                    let lines = Cost::Lines(Box::new(Cost::SpanBytes(buffer)));
+                    let amount = Cost::product(self.around.iter().cloned().chain([lines]));
+                    let name = Some(format!("{}_pull", info(buffer).name));
+                    self.rows.push(Traffic { name, amount, from, to, back: *mutable });
+                }
+                Some(())
+            }
+            StmtKind::Call(c) => self.call(c),
+            StmtKind::Let { .. }
+            | StmtKind::Var { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Alloc(_)
+            | StmtKind::Print(_) => Some(()),
+        }
+    }
+
+    fn loops(&mut self, domains: &[&Domain], body: &Block) -> Option<()> {
+        let before = self.around.len();
+        let inside: Option<Vec<Cost>> = domains.iter().map(|d| self.trips(d)).collect();
+        let rows = self.rows.len();
+        // What does not move anything needs no count of its loops.
+        self.around.extend(inside.clone().unwrap_or_default());
+        self.block(body)?;
+        self.around.truncate(before);
+        (inside.is_some() || self.rows.len() == rows).then_some(())
+    }
+
+    /// How often a loop runs, in sizes.
+    fn trips(&self, domain: &Domain) -> Option<Cost> {
+        let (lo, hi, size) = match domain {
+            Domain::Range { lo, hi } => (lo, hi, None),
+            Domain::Blocks { lo, hi, size } => (lo, hi, Some(*size)),
+        };
+        let length = match lo {
+            Ix::Lit(0) => hi.clone(),
+            lo => Ix::Sub(Box::new(hi.clone()), Box::new(lo.clone())),
+        };
+        if !Live::of_ix(&length).vars.iter().all(|v| self.fun.sizes.contains(v)) {
+            return None;
+        }
+        Some(match (size, &length) {
+            (Some(n), _) => Cost::Ceil(length, n),
+            (None, Ix::Lit(_) | Ix::Var(_) | Ix::Div(..)) => Cost::Ix(length),
+            (None, _) => Cost::Ix(Ix::Max(Box::new(Ix::Lit(0)), Box::new(length))),
+        })
+    }
+
+    fn call(&mut self, c: &Call) -> Option<()> {
+        let callee = &self.program.funs[c.fun.index()];
+        let rows = match &callee.resources.movement {
+            Some(rows) => rows.clone(),
+            None => moved(self.program, callee)?,
+        };
+        if rows.is_empty() {
+            return Some(());
+        }
+        let mut subst = Subst::default();
+        for (size, value) in callee.sizes.iter().zip(&c.sizes) {
+            if !Live::of_ix(value).vars.iter().all(|v| self.fun.sizes.contains(v)) {
+                return None;
+            }
+            subst.vars.insert(*size, value.clone());
+        }
+        for row in rows {
+            let amount = self.lent(callee, c, &subst, &row.amount)?;
+            let amount = Cost::product(self.around.iter().cloned().chain([amount]));
+            self.rows.push(Traffic { amount, ..row });
+        }
+        Some(())
+    }
+
+    /// A callee's amount in the caller's terms.
+    fn lent(&self, callee: &Fun, c: &Call, subst: &Subst, cost: &Cost) -> Option<Cost> {
+        let two = |a: &Cost, b: &Cost| {
+            Some((Box::new(self.lent(callee, c, subst, a)?), Box::new(self.lent(callee, c, subst, b)?)))
+        };
+        Some(match cost {
+            Cost::Ix(ix) => Cost::Ix(subst.ix(ix)),
+            Cost::Ceil(e, n) => Cost::Ceil(subst.ix(e), *n),
+            Cost::Add(a, b) => two(a, b).map(|(a, b)| Cost::Add(a, b))?,
+            Cost::Mul(a, b) => two(a, b).map(|(a, b)| Cost::Mul(a, b))?,
+            Cost::Lines(a) => Cost::Lines(Box::new(self.lent(callee, c, subst, a)?)),
+            Cost::SpanBytes(b) => match callee.params.iter().position(|p| p == b) {
+                Some(at) => Cost::SpanBytes(root(self.fun, c.args.get(at)?.buffer)),
+                None => Cost::Ix(Ix::Lit(bytes(callee, *b)?)),
+            },
+        })
+    }
+}
+
+/// Whether what a function keeps fits its levels, and what it moves is within what it declares.
+pub fn within(program: &Program, fun: &Fun, platform: &Platform) -> Vec<Diagnostic> {
+    let mut out = crate::fit::undeclared(fun);
+    out.extend(crate::fit::fits(program, fun, platform));
+    out.extend(moves_within(program, fun, platform));
+    out
+}
+
+fn moves_within(program: &Program, fun: &Fun, platform: &Platform) -> Vec<Diagnostic> {
+    let Some(declared) = &fun.resources.movement else { return Vec::new() };
+    let Some(rows) = moved(program, fun) else {
+        let message =
+            format!("could not decide what moves in `{}`: a lease or a call depends on the loops around it", fun.name);
+        return vec![Diagnostic::new(Severity::NotDecided, codes::RESOURCES, message).at(fun.span.0, "")];
+    };
+    let mut levels: Vec<&Level> = Vec::new();
+    for r in &rows {
+        if !levels.contains(&&r.from) {
+            levels.push(&r.from);
+        }
+    }
+    let mut out = Vec::new();
+    for level in levels {
+        for back in [false, true] {
+            let of = |rows: &[Traffic]| -> Vec<Traffic> {
+                rows.iter().filter(|r| r.from == *level && (r.back || !back)).cloned().collect()
+            };
+            let goal = Goal { program, fun, platform, level, back, happens: of(&rows), allowed: of(declared) };
+            if let Some(d) = goal.refusal() {
+                out.push(d);
+                break;
+            }
+        }
+    }
+    out
+}
+
+/// That what happens is at most what is allowed.
+struct Goal<'a> {
+    program: &'a Program,
+    fun: &'a Fun,
+    platform: &'a Platform,
+    level: &'a Level,
+    back: bool,
+    happens: Vec<Traffic>,
+    allowed: Vec<Traffic>,
+}
+
+impl Goal<'_> {
+    fn refusal(&self) -> Option<Diagnostic> {
+        let at = self.fun.span.0;
+        let mut symbols = Vec::new();
+        for r in self.happens.iter().chain(&self.allowed) {
+            spans(&r.amount, &mut symbols);
+        }
+        let symbol = |n: usize| Var((self.fun.vars.len() + n) as u32);
+        let sum = |rows: &[Traffic]| {
+            let one = |r: &Traffic| Some(self.count(&r.amount, self.line(r)?, &symbols));
+            rows.iter().try_fold(Count::zero(), |n, r| Some(n.plus(&one(r)?)))
+        };
+        let (Some(lhs), Some(rhs)) = (sum(&self.happens), sum(&self.allowed)) else {
+            let message = format!("the platform {} does not say how long the lines of a level are", self.platform.name);
+            return Some(Diagnostic::error(codes::RESOURCES, at, message));
+        };
+        let mut ranges = Ranges::default();
+        let free: Vec<Var> = self.fun.sizes.iter().copied().chain((0..symbols.len()).map(symbol)).collect();
+        free.iter().for_each(|v| ranges.enter(*v, Range::Size));
+        let difference = rhs.minus(&lhs);
+        if ranges.not_negative(&difference) {
+            return None;
+        }
+        // What is not so for all lengths may be so for the lengths that the arrays have.
+        let known = symbols.iter().enumerate().filter_map(|(n, b)| Some((symbol(n), bytes(self.fun, *b)?)));
+        let known = known.fold(difference.clone(), |d, (v, n)| d.put(v, &Count::lit(n), None));
+        if ranges.not_negative(&known) {
+            return None;
+        }
+        let direction = if self.back { "back to" } else { "at" };
+        let what = format!("could not prove declared traffic row {direction} {}", self.level.name);
+        let text =
+            format!("{}\n<= {}", self.side(&self.happens, &symbols, "\n+ "), self.side(&self.allowed, &symbols, " + "));
+        let name = |v: &Var| match self.fun.vars.get(v.index()) {
+            Some(info) => info.name.clone(),
+            None => format!("bytes_{}", v.index() - self.fun.vars.len()),
+        };
+        let is_symbol = |v: &Var| v.index() >= self.fun.vars.len();
+        let seen: Vec<Var> = free.into_iter().filter(|v| is_symbol(v) || difference.depends(*v)).collect();
+        let mut d = match smallest(&seen, &difference) {
+            Some(values) => {
+                let values = seen.iter().map(|v| (name(v), values[v].to_string())).collect();
+                let mut d = Diagnostic::new(Severity::NotProved, codes::RESOURCES, what);
+                d.counterexample = Some(Counterexample { values, replay: None });
+                d
+            }
+            None => Diagnostic::new(Severity::NotDecided, codes::RESOURCES, what.replace("prove", "decide")),
+        };
+        d = d.at(at, "").note(text);
+        for (n, b) in symbols.iter().enumerate() {
+            d = d.note(format!("bytes_{n} is what `{}` takes", self.fun.buffers[b.index()].name));
+        }
+        Some(d.help(
+            "allow more, or move less often: an outer loop that the array does not depend on moves it again each time",
+        ))
+    }
+
+    /// Bytes of a line: of the level that is moved to, or else of the one that is moved from.
+    fn line(&self, r: &Traffic) -> Option<i64> {
+        let of = |level: &Level| self.platform.number("line", &[level.name.as_str()], None).ok().filter(|n| *n > 0);
+        of(&r.to).or_else(|| of(&r.from))
+    }
+
+    fn count(&self, c: &Cost, line: i64, symbols: &[Buffer]) -> Count {
+        let two = |a: &Cost, b: &Cost| (self.count(a, line, symbols), self.count(b, line, symbols));
+        let least = |c: Count| c.larger(&Count::zero(), &self.ranges());
+        match c {
+            Cost::Ix(ix) => least(self.ix(ix)),
+            Cost::Ceil(e, n) => least(self.ix(e).ceil(*n)),
+            Cost::Add(a, b) => {
+                let (a, b) = two(a, b);
+                a.plus(&b)
+            }
+            Cost::Mul(a, b) => {
+                let (a, b) = two(a, b);
+                a.times(&b)
+            }
+            Cost::Lines(a) => self.count(a, line, symbols).ceil(line),
+            Cost::SpanBytes(b) => match symbols.iter().position(|s| s == b) {
+                Some(n) => Count::var(Var((self.fun.vars.len() + n) as u32)),
+                None => Count::lost(),
+            },
+        }
+    }
+
+    fn ranges(&self) -> Ranges {
+        let mut out = Ranges::default();
+        self.fun.sizes.iter().for_each(|v| out.enter(*v, Range::Size));
+        out
+    }
+
+    fn ix(&self, ix: &Ix) -> Count {
+        crate::scope::Scope::of(self.program, self.fun, self.ranges()).ix(ix)
+    }
+
+    fn side(&self, rows: &[Traffic], symbols: &[Buffer], between: &str) -> String {
+        let names = Names::of(self.program, self.fun);
+        let texts: Vec<String> = rows
+            .iter()
+            .map(|r| {
+                let line = self.line(r).unwrap_or_default();
+                let mut text = r.amount.text(&names);
+                for (n, b) in symbols.iter().enumerate() {
+                    let span = format!("lines (span_bytes {}.span)", names.buffer(*b));
+                    text = text.replace(&span, &format!("line_ceil bytes_{n} {line}"));
+                    text = text.replace(&format!("span_bytes {}.span", names.buffer(*b)), &format!("bytes_{n}"));
+                }
+                text
+            })
+            .collect();
+        if texts.is_empty() { "0".into() } else { texts.join(between) }
+    }
+}
+
+/// The values with the smallest sum for which a count is below 0, of some tried.
+fn smallest(vars: &[Var], c: &Count) -> Option<Values> {
+    let mut tries = 0;
+    // Small values first; blocks may be long.
+    for (scale, sum) in [1, 17, 129, 1025, 8193].into_iter().flat_map(|scale| (0..24i128).map(move |sum| (scale, sum)))
+    {
+        let mut values: Vec<i128> = vec![0; vars.len()];
+        if let Some(last) = values.last_mut() {
+            *last = sum;
+        } else if sum > 0 || scale > 1 {
+            return None;
+        }
+        loop {
+            tries += 1;
+            if tries > MOST_TRIES {
+                return None;
+            }
+            let at: Values = vars.iter().copied().zip(values.iter().map(|n| n * scale)).collect();
+            if c.value(&at).is_some_and(|n| n < 0) {
+                return Some(at);
+            }
+            // The next split of the sum, in the order of the first values.
+            let Some(from) = (1..values.len()).rev().find(|i| values[*i] > 0) else { break };
+            let rest = values[from] - 1;
+            values[from] = 0;
+            values[from - 1] += 1;
+            let last = values.len() - 1;
+            values[last] = rest;
+        }
+    }
+    None
+}
+
+fn spans(c: &Cost, out: &mut Vec<Buffer>) {
+    match c {
+        Cost::Ix(_) | Cost::Ceil(..) => {}
+        Cost::Add(a, b) | Cost::Mul(a, b) => {
+            spans(a, out);
+            spans(b, out);
+        }
+        Cost::Lines(a) => spans(a, out),
+        Cost::SpanBytes(b) => {
+            if !out.contains(b) {
+                out.push(*b);
+            }
+        }
+    }
+}
+
+fn of_params(fun: &Fun, c: &Cost) -> bool {
+    let mut all = Vec::new();
+    spans(c, &mut all);
+    all.iter().all(|b| fun.params.contains(b))
+}
+
+pub(crate) fn root(fun: &Fun, mut b: Buffer) -> Buffer {
+    while let Role::Lease(of) = fun.buffers[b.index()].role {
+        b = of;
+    }
+    b
+}
+
+/// The bytes that an array takes with what its layout fills up, where all of it is numbers.
+fn bytes(fun: &Fun, b: Buffer) -> Option<i64> {
+    bytes_at(fun, b, &BTreeMap::new())
+}
+
+/// The same with numbers for sizes.
+pub(crate) fn bytes_at(fun: &Fun, b: Buffer, sizes: &BTreeMap<Var, i64>) -> Option<i64> {
+    fn of(ty: &Ty) -> Option<i64> {
+        match ty {
+            Ty::Elem(e) => Some(e.bytes() as i64),
+            Ty::Abstract(_) => None,
+            Ty::Tuple(parts) => parts.iter().map(of).sum(),
+        }
+    }
+    let info = &fun.buffers[b.index()];
+    let value = |e| cachet_core::sized::value(e, &|v| sizes.get(&v).copied());
+    let lengths: Option<Vec<i64>> = info.extents.iter().map(value).collect();
+    layout::room(&info.layout, &lengths?)?.checked_mul(of(&info.elem)?)
+}
+
+pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {
+    for s in block {
+        match &s.kind {
+            StmtKind::For { body, .. } => leases(body, f),
+            StmtKind::Grid(g) => leases(&g.body, f),
+            StmtKind::If { guard: _, then, els } => {
+                leases(then, f);
+                leases(els, f);
+            }
+            StmtKind::Lease { lease, of, mutable: _ } => f(*lease, *of),
+            StmtKind::Let { .. }
+            | StmtKind::Var { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Alloc(_)
+            | StmtKind::Call(_)
+            | StmtKind::Print(_) => {}
+        }
+    }
+}
+
+/// Whether something in a function speaks of levels, so that a platform is needed.
+pub fn speaks_of_levels(fun: &Fun) -> bool {
+    let mut found = fun.resources != Resources::default();
+    leases(&fun.body, &mut |_, _| found = true);
+    found
+}
