@@ -119,6 +119,7 @@ fn names(value: &Expr) -> Vec<String> {
         match &e.kind {
             ExprKind::Name(n) => out.push(n.name.clone()),
             ExprKind::Field { base, .. } => open.push(base),
+            ExprKind::Tuple(parts) => open.extend(parts),
             ExprKind::Unary { operand, .. } => open.push(operand),
             ExprKind::Cast { value, .. } => open.push(value),
             ExprKind::Binary { lhs, rhs, .. } => open.extend([&**lhs, &**rhs]),

@@ -388,7 +388,7 @@ fn contracted(lines: &[String]) -> Option<Vec<String>> {
         let (name, rest) = l.trim().split_once(" = fmul ")?;
         let (ty, operands) = rest.split_once(' ')?;
         let (a, b) = operands.split_once(", ")?;
-        Some((name, ty, a, b))
+        matches!(ty, "float" | "double").then_some((name, ty, a, b))
     });
     for (name, ty, a, b) in products {
         let kind = if ty == "float" { "f32" } else { "f64" };
