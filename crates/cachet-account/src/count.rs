@@ -191,6 +191,11 @@ impl Count {
         self.times(&Count::lit(by))
     }
 
+    /// The quotient by a literal > 0 that leaves nothing over.
+    pub fn shared(&self, n: i64) -> Count {
+        Ratio::new(1, n.into()).map_or_else(Count::lost, |r| self.times(&Count::ratio(r)))
+    }
+
     /// A power.
     pub fn power(&self, n: u32) -> Count {
         (0..n).fold(Count::lit(1), |p, _| p.times(self))

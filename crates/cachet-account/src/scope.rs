@@ -77,8 +77,19 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Whether a function's requirements say that a count is a multiple.
+    fn is_multiple(&self, c: &Count, n: i64) -> bool {
+        self.fun.requires.iter().any(|g| match g {
+            Guard::Cmp(Rel::Eq, Ix::Mod(e, m), Ix::Lit(0)) => m % n == 0 && is_linear(e) && self.ix(e) == *c,
+            _ => false,
+        })
+    }
+
     /// A quotient; 0 where the dividend is surely below the divisor.
     fn floor(&self, c: &Count, n: i64) -> Count {
+        if self.is_multiple(c, n) {
+            return c.shared(n);
+        }
         let below = Count::lit(n - 1).minus(c);
         if self.ranges.not_negative(c) && self.ranges.not_negative(&below) { Count::zero() } else { c.floor(n) }
     }
@@ -121,5 +132,15 @@ impl<'a> Scope<'a> {
             self.blocks.insert(v, (lo.clone(), *n));
         }
         self.ranges.enter(self.var(v), range.clone());
+    }
+}
+
+/// Whether an index is made of sums and multiples alone.
+fn is_linear(ix: &Ix) -> bool {
+    match ix {
+        Ix::Lit(_) | Ix::Var(_) => true,
+        Ix::Add(a, b) | Ix::Sub(a, b) => is_linear(a) && is_linear(b),
+        Ix::Mul(_, a) => is_linear(a),
+        Ix::Div(..) | Ix::Mod(..) | Ix::Min(..) | Ix::Max(..) | Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => false,
     }
 }

@@ -57,7 +57,28 @@ pub enum Cost {
     SpanBytes(Buffer),
 }
 
+impl Resources {
+    /// The indices and the buffers in it.
+    pub fn parts(&self) -> (Vec<&Ix>, Vec<Buffer>) {
+        let mut out = (Vec::new(), self.keeps.iter().map(|k| k.buffer).collect());
+        self.movement.iter().flatten().for_each(|t| t.amount.parts(&mut out));
+        out
+    }
+}
+
 impl Cost {
+    fn parts<'a>(&'a self, out: &mut (Vec<&'a Ix>, Vec<Buffer>)) {
+        match self {
+            Cost::Ix(ix) | Cost::Ceil(ix, _) => out.0.push(ix),
+            Cost::Add(a, b) | Cost::Mul(a, b) => {
+                a.parts(out);
+                b.parts(out);
+            }
+            Cost::Lines(a) => a.parts(out),
+            Cost::SpanBytes(b) => out.1.push(*b),
+        }
+    }
+
     /// The product of factors.
     pub fn product(factors: impl IntoIterator<Item = Cost>) -> Cost {
         let all = factors.into_iter().reduce(|a, b| Cost::Mul(Box::new(a), Box::new(b)));

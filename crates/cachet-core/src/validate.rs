@@ -148,6 +148,11 @@ impl<'a> Check<'a> {
         for g in &self.fun.requires {
             self.guard(g);
         }
+        let (indices, buffers) = self.fun.resources.parts();
+        indices.into_iter().for_each(|ix| self.ix(ix));
+        if buffers.iter().any(|b| !self.fun.params.contains(b)) {
+            self.fault("head", "`working_set` or `movement` names something that is not a parameter");
+        }
     }
 
     fn role(&self, b: Buffer) -> Option<Role> {
