@@ -23,6 +23,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 mod convert;
+mod door;
 mod emitter;
 mod function;
 mod grid;
@@ -41,6 +42,7 @@ mod word;
 
 use cachet_core::ir::{Binding, FunId, Program};
 use cachet_source::Diagnostic;
+pub use door::{Access, Array, Door, ErrorKind, ErrorText, MOST_AXES, Processor, SCRATCH_ALIGN, type_code};
 
 /// What the text is for. None of it changes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +77,26 @@ pub struct Text {
     pub entries: Vec<Entry>,
 }
 
+/// A function that programs in C may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Which.
+    pub fun: FunId,
+    /// At which implementations.
+    pub types: Vec<Binding>,
+    /// The symbol of its plain entry: a name of C.
+    pub symbol: String,
+}
+
+/// A module that programs in C may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// LLVM IR.
+    pub ir: String,
+    /// What was asked for, in that order.
+    pub doors: Vec<Door>,
+}
+
 /// What may become code: a program whose functions the checker has accepted. Whoever makes one says so.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a>(&'a Program);
@@ -98,4 +120,25 @@ pub fn emit<'a>(
 /// not be written, and `i32 @cachet_main(ptr pool)`, which does so on a pool.
 pub fn emit_main<'a>(program: impl Into<Input<'a>>, main: FunId, options: &Options) -> Result<Text, Diagnostic> {
     module::emit_main(program.into().0, main, options)
+}
+
+/// A library: each function with an entry that believes its caller and one that checks, see [`Door`]. Nothing else can be
+/// seen from outside, there is no global state, and nothing of the C library is needed; functions of which
+/// [`leans_on`] says something are not for it.
+pub fn emit_library<'a>(
+    program: impl Into<Input<'a>>,
+    exports: &[Export],
+    processor: Processor,
+    options: &Options,
+) -> Result<Library, Diagnostic> {
+    module::emit_library(program.into().0, exports, processor, options)
+}
+
+/// What a function, or one that it calls, does for which it needs the C library: `allocates memory`, `prints`.
+pub fn leans_on<'a>(
+    program: impl Into<Input<'a>>,
+    fun: (FunId, &[Binding]),
+    options: &Options,
+) -> Result<Option<&'static str>, Diagnostic> {
+    module::leans_on(program.into().0, fun, options)
 }

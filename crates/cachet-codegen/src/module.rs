@@ -1,9 +1,10 @@
 //! What goes into a module: instances, found through calls; their symbols; attributes; and what they need of the C library.
 
+use crate::door::{self, Door, Processor};
 use crate::function::{Outcome, define};
 use crate::grid::that_take_a_pool;
 use crate::support::{self, Support};
-use crate::{Entry, Options, Text};
+use crate::{Entry, Export, Library, Options, Text};
 use cachet_core::instance::instantiate;
 use cachet_core::ir::{At, Binding, Elem, FunId, Program};
 use cachet_source::{Diagnostic, codes};
@@ -101,6 +102,55 @@ pub(crate) fn emit_main(program: &Program, main: FunId, options: &Options) -> Ou
     let c_main = support::c_main(&symbol, module.takes_a_pool(main));
     let ir = module.text(0, options, &c_main)?;
     Ok(Text { ir, entries: Vec::new() })
+}
+
+/// A module of functions with doors. Nothing else of it can be seen from outside.
+pub(crate) fn emit_library(
+    program: &Program,
+    exports: &[Export],
+    processor: Processor,
+    options: &Options,
+) -> Outcome<Library> {
+    let mut module = Module::new(program, options);
+    let (mut doors, mut text): (Vec<Door>, String) = (Vec::new(), String::new());
+    let mut taken: Vec<(String, String)> = Vec::new();
+    for export in exports {
+        let inner = module.require(export.fun, &export.types, At::default())?;
+        let fun = instantiate(program, &program.funs[export.fun.index()], &export.types);
+        let pool = module.takes_a_pool(export.fun);
+        let symbols = (inner.as_str(), export.symbol.as_str());
+        let (lines, door) = door::define(program, &fun, symbols, (pool, processor), &mut module.support)?;
+        text.push_str(&lines);
+        for symbol in door.symbols() {
+            if let Some((_, other)) = taken.iter().find(|(s, _)| *s == symbol) {
+                let text = format!("`{}` and `{other}` would both have the symbol `{symbol}`", fun.name);
+                let help = "build one of them by its name alone, with a prefix of its own";
+                return Err(Diagnostic::error(codes::DUPLICATE_NAME, fun.span.0, text).help(help));
+            }
+            taken.push((symbol, fun.name.clone()));
+        }
+        doors.push(door);
+    }
+    let ir = module.text(0, options, &text)?;
+    Ok(Library { ir, doors })
+}
+
+/// What the code of a function calls of the C library, in words; `None` where it stands alone.
+pub(crate) fn leans_on(
+    program: &Program,
+    (fun, types): (FunId, &[Binding]),
+    options: &Options,
+) -> Outcome<Option<&'static str>> {
+    let mut module = Module::new(program, options);
+    module.require(fun, types, At::default())?;
+    let mut done = 0;
+    while let Some(next) = module.instances.get(done) {
+        let (symbol, pool) = (next.symbol.clone(), module.takes_a_pool(next.fun));
+        let fun = instantiate(program, &program.funs[next.fun.index()], &next.types);
+        define(&mut module, &fun, &symbol, false, pool)?;
+        done += 1;
+    }
+    Ok(module.support.iter().find_map(|s| s.leans_on()))
 }
 
 impl Module<'_> {

@@ -52,6 +52,15 @@ impl Support {
         }
     }
 
+    /// What a function that needs it does, where that takes the C library.
+    pub(crate) fn leans_on(self) -> Option<&'static str> {
+        match self {
+            Support::Allocate => Some("allocates memory"),
+            Support::PrintFloat | Support::PrintSigned | Support::PrintUnsigned | Support::PrintBool => Some("prints"),
+            Support::Product | Support::Main => None,
+        }
+    }
+
     /// The functions of C and of LLVM that it calls.
     fn calls(self) -> &'static [&'static str] {
         match self {

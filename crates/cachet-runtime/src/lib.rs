@@ -48,7 +48,8 @@ pub use detect::{Detected, DetectedPart, Reading, detect};
 pub use error::{ToolError, ToolErrorKind};
 pub use fpmode::{FpGuard, FpMode};
 pub use link::{
-    ArchiveMember, LinkReport, Linker, find_linker, link_executable, link_shared, write_archive, write_file,
+    ArchiveMember, LinkReport, Linker, find_linker, find_linker_for, link_executable, link_executable_by, link_library,
+    link_shared, write_archive, write_file,
 };
 pub use llvm::{
     BufferArg, HostTarget, Jit, Kernel, KernelArity, Llvm, LlvmReport, Module, OptLevel, Places, PreparedCall, Target,

@@ -49,6 +49,33 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ToolError> {
     std::fs::write(path, bytes).map_err(|error| ToolError::io(format_args!("write `{}`", path.display()), &error))
 }
 
+/// The linker for a target's files: this machine's where it is one like it, else a cross compiler that is named after it, else,
+/// for what needs no C library, the toolchain's own.
+///
+/// # Errors
+/// There is none.
+pub fn find_linker_for(triple: &str, needs_c_library: bool) -> Result<Linker, ToolError> {
+    let arch = triple.split('-').next().unwrap_or_default();
+    if arch == std::env::consts::ARCH && triple.contains("linux") == cfg!(target_os = "linux") {
+        return find_linker();
+    }
+    let linux = triple.contains("linux");
+    let named = linux.then(|| find_on_path(&format!("{arch}-linux-gnu-gcc"))).flatten();
+    let own = || if linux && !needs_c_library { find_rust_lld() } else { None };
+    named.map(Linker::Cc).or_else(own).ok_or_else(|| {
+        let error = ToolError::new(ToolErrorKind::Missing, format!("no linker found for `{triple}`"));
+        if linux {
+            error.with_fix(format!(
+                "run `apt-get install gcc-{}-linux-gnu libc6-dev-{}-cross`",
+                arch.replace('_', "-"),
+                debian(arch)
+            ))
+        } else {
+            error
+        }
+    })
+}
+
 /// The linker that will be used, `cc` before the toolchain's own.
 pub fn find_linker() -> Result<Linker, ToolError> {
     find_cc().or_else(find_rust_lld).ok_or_else(|| {
@@ -65,6 +92,35 @@ pub fn find_linker() -> Result<Linker, ToolError> {
 /// Links an executable from object files that define `main`.
 pub fn link_executable(objects: &[&Path], out: &Path) -> Result<LinkReport, ToolError> {
     link_executable_with(find_linker()?, objects, out)
+}
+
+/// Links an executable with a linker of one's choice. What the linker writes while it works lies beside the result.
+pub fn link_executable_by(linker: Linker, objects: &[&Path], out: &Path) -> Result<LinkReport, ToolError> {
+    link_executable_with(linker, objects, out)
+}
+
+/// Links a shared library that needs no other, under the name by which programs will ask for it. Equal objects and an equal
+/// linker give equal bytes; what the linker writes while it works lies beside the result.
+pub fn link_library(linker: Linker, object: &Path, name: &str, out: &Path) -> Result<LinkReport, ToolError> {
+    let mut command = match &linker {
+        Linker::Cc(path) => {
+            let mut command = Command::new(path);
+            command.args(["-shared", "-nostdlib"]);
+            if cfg!(target_os = "macos") {
+                command.arg(format!("-Wl,-install_name,@rpath/{name}"));
+            } else {
+                command.args(["-fno-lto", &format!("-Wl,-soname,{name}"), "-Wl,--build-id=none", "-Wl,-z,defs"]);
+            }
+            command
+        }
+        Linker::RustLld(path) => {
+            let mut command = Command::new(path);
+            command.args(["-flavor", "gnu", "-shared", "-soname", name, "--build-id=none", "-z", "defs"]);
+            command
+        }
+    };
+    command.arg("-o").arg(out).arg(object);
+    run(linker.clone(), &mut command, out)
 }
 
 /// Links a shared library.
@@ -113,6 +169,9 @@ fn link_shared_with(linker: Linker, objects: &[&Path], out: &Path) -> Result<Lin
 }
 
 fn run(linker: Linker, command: &mut Command, out: &Path) -> Result<LinkReport, ToolError> {
+    if let Some(folder) = out.parent().filter(|f| f.is_absolute()) {
+        command.env("TMPDIR", folder);
+    }
     let program = command.get_program().to_string_lossy().into_owned();
     let output: Output =
         command.output().map_err(|error| ToolError::io(format_args!("start the linker `{program}`"), &error))?;
@@ -125,8 +184,21 @@ fn run(linker: Linker, command: &mut Command, out: &Path) -> Result<LinkReport, 
 }
 
 fn find_cc() -> Option<Linker> {
+    find_on_path("cc").map(Linker::Cc)
+}
+
+fn find_on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("cc")).find(|file| file.is_file()).map(Linker::Cc)
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Debian's name of an architecture.
+fn debian(arch: &str) -> &str {
+    match arch {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
 }
 
 fn find_rust_lld() -> Option<Linker> {

@@ -185,6 +185,20 @@ impl Llvm {
         require_fma(host)
     }
 
+    /// This machine's triple.
+    pub fn default_triple(&self) -> String {
+        // SAFETY: returns a string for `LLVMDisposeMessage`.
+        unsafe { self.api.take_message((self.api.default_triple)()) }
+    }
+
+    /// Bytes of the widest vector register in which a target does arithmetic: 64, 32 or 16. The code generator is asked,
+    /// because what processors have is its knowledge.
+    pub fn vector_bytes(&self, target: &Target) -> Result<usize, ToolError> {
+        let text = self.compile(WIDTH_QUESTION, target, OptLevel::O1)?.emit_assembly()?;
+        let wide = [("zmm", 64), ("ymm", 32)];
+        Ok(wide.into_iter().find(|(register, _)| text.contains(register)).map_or(16, |(_, bytes)| bytes))
+    }
+
     /// Parses, verifies and optimises a module for a target.
     pub fn compile(&self, ir_text: &str, target: &Target, opt: OptLevel) -> Result<Module, ToolError> {
         module::compile(self.api, ir_text, target, opt)
@@ -222,6 +236,16 @@ fn no_fma(whose: &str) -> ToolError {
         format!("{whose} has no fused multiply-add: `fma` would become a call of the host's C library"),
     )
 }
+
+/// A sum of sixteen floats, with leave to use any register.
+const WIDTH_QUESTION: &str = "
+define void @cachet_width(ptr %p) \"prefer-vector-width\"=\"512\" {
+  %x = load <16 x float>, ptr %p
+  %y = fadd <16 x float> %x, %x
+  store <16 x float> %y, ptr %p
+  ret void
+}
+";
 
 /// Called by LLVM on an error from which it cannot return; when the handler returns, LLVM ends the process with
 /// status 1, which would look like a user's error. Text that LLVM dies on is a bug of ours.

@@ -1,6 +1,6 @@
 //! What was proved, in words: a claim as `scheduled` prints it, and the rules behind a step's conditions.
 
-use cachet_check::checked::{Claim, ClaimedLaw, LawBasis, RelationKind};
+use cachet_check::checked::{Claim, ClaimedLaw, LawBasis, Link, RelationKind};
 use cachet_check::condition::{Kind, Proved};
 use cachet_core::script::Chosen;
 
@@ -29,6 +29,17 @@ pub fn text(claim: &Claim, chosen: &[Chosen]) -> String {
     let (steps, conditions) = (claim.steps, claim.conditions);
     out.push_str(&format!("  checked {steps} step{}, {conditions} condition{}, {PROVER}\n", s(steps), s(conditions)));
     out
+}
+
+/// The claim in one line: `bits of matmul_PlusTimes_f32, by add associative exactly of MinPlus f32, trusted nothing`.
+/// `bind` gives the name of what it is related to at the implementations in question.
+pub fn line(claim: &Claim, bind: impl Fn(&str) -> String) -> String {
+    let relation = |l: &Link| match l.relation {
+        RelationKind::Bits => format!("bits of {}", bind(&l.to)),
+    };
+    let links = claim.links.iter().map(relation);
+    let laws = claim.laws.iter().map(|l| format!("by {} of {}", l.law, l.of));
+    links.chain(laws).chain(["trusted nothing".to_string()]).collect::<Vec<_>>().join(", ")
 }
 
 /// `NR = 16, the least n, bound by n % 4 == 0`

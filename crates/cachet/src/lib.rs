@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
+pub mod artefacts;
 pub mod bench;
 pub mod claim;
 pub mod cross;

@@ -3,6 +3,7 @@
 //! Code generation is given a program only here, and only for functions that the checker has accepted: a
 //! [`cachet_check::checked::Checked`] is what this takes, and nothing but the checker makes one.
 
+use crate::artefacts::target::Resolved;
 use crate::pipeline::Outcome;
 use cachet_codegen::{Entry, Options, Text};
 use cachet_core::ir::{Binding, FunId};
@@ -66,6 +67,17 @@ pub fn main_text(outcome: &Outcome, host: &HostTarget) -> Result<Text, Problem> 
     cachet_codegen::emit_main(outcome.checked.program(), main, &options(host)).map_err(refused)
 }
 
+/// The whole program from `main`, compiled for a target.
+pub fn compile_main_for(outcome: &Outcome, llvm: &Llvm, target: &Resolved) -> Result<(String, Module), Problem> {
+    let Some(main) = outcome.module.main else {
+        return Err(Problem::User("the file has no `main`".into()));
+    };
+    accepted(outcome, main)?;
+    let text = cachet_codegen::emit_main(outcome.checked.program(), main, &target.options()).map_err(refused)?;
+    let module = llvm.compile(&text.ir, &target.target, OptLevel::O3).map_err(Problem::Tool)?;
+    Ok((text.ir, module))
+}
+
 /// Runs `main` in this process, its grids on so many threads, and gives its exit status.
 pub fn run_main(outcome: &Outcome, llvm: &Llvm, threads: usize) -> Result<i32, Problem> {
     let pool = Pool::new(threads).map_err(Problem::Tool)?;
@@ -73,7 +85,7 @@ pub fn run_main(outcome: &Outcome, llvm: &Llvm, threads: usize) -> Result<i32, P
     jit.run_main_on("cachet_main", pool.interface()).map_err(Problem::Tool)
 }
 
-fn accepted(outcome: &Outcome, fun: FunId) -> Result<(), Problem> {
+pub(crate) fn accepted(outcome: &Outcome, fun: FunId) -> Result<(), Problem> {
     if outcome.checked.accepts(fun) {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 mod account;
 mod bench;
+mod build;
 mod changed;
 mod check;
 mod cross;
@@ -129,17 +130,9 @@ enum Command {
         /// The folder; it must not exist.
         name: PathBuf,
     },
-    /// Compile `main` and everything it calls.
-    Build {
-        /// The root file.
-        file: String,
-        /// An object if the name ends in `.o`, else an executable.
-        #[arg(short, long)]
-        output: PathBuf,
-        /// Print instead of writing a file.
-        #[arg(long, value_enum)]
-        emit: Option<run::Emit>,
-    },
+    /// Build libraries that programs in other languages link with, a header, a description for tools, and the program from
+    /// `main`.
+    Build(build::Arguments),
     /// Compare bits, then measure against a named library.
     Bench(bench::Arguments),
     /// Rewrite files in the one style: indentation, blanks, blank lines.
@@ -206,7 +199,7 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Run { file, interpret, threads } => run::run(&file, interpret, threads, format),
         Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),
         Command::New { name } => new::run(&name, format),
-        Command::Build { file, output, emit } => run::build(&file, &output, emit, format),
+        Command::Build(arguments) => build::run(&arguments, format),
         Command::Bench(arguments) => bench::run(&arguments, cleared, format),
         Command::Fmt { files, check } => fmt::run(&files, check, format),
         Command::Explain { codes, json } => explain::run(&codes, json, format),

@@ -3,7 +3,7 @@
 mod common;
 
 use cachet_source::codes;
-use common::{cachetc, files, golden, root, skipped, text};
+use common::{cachetc, files, golden, root, scratch, skipped, text};
 use std::process::Command;
 
 #[test]
@@ -38,8 +38,9 @@ fn interpreter_native_and_executable_print_the_same() {
             skips += usize::from(skipped("cc", why));
             continue;
         }
-        let built = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("program");
-        let out = cachetc(&["build", file, "-o", &built.display().to_string()]);
+        let folder = scratch("program").display().to_string();
+        let out = cachetc(&["build", file, "--emit", "exe", "--prefix", "program", "-o", &folder]);
+        let built = std::path::Path::new(&folder).join("program");
         assert_eq!(out.status.code(), Some(0), "{file}: {}", text(&out.stderr));
         let out = Command::new(&built).output().expect("the executable starts");
         assert_eq!((out.status.code(), text(&out.stdout)), (Some(0), said), "{file}, executable");
