@@ -177,7 +177,8 @@ impl Lower<'_, '_> {
         let next = body(self, &index, &names)?;
         let following = self.em.def(format_args!("add nsw i64 {index}, {step}"));
         let latch = self.em.here();
-        self.em.jump(&head);
+        let kept = if self.tiles.is_some() { self.module.as_written() } else { String::new() };
+        self.em.line(format_args!("br label {head}{kept}"));
         self.em.fill(&index_line, &index, format_args!("phi i64 [ {lo}, {before} ], [ {following}, {latch} ]"));
         for (((at, name), (ty, first)), next) in phis.iter().zip(carried).zip(&next) {
             self.em.fill(at, name, format_args!("phi {ty} [ {first}, {before} ], [ {next}, {latch} ]"));

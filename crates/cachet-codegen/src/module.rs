@@ -26,6 +26,8 @@ pub(crate) struct Module<'a> {
     pooled: BTreeSet<FunId>,
     /// How wide a vector register is, in bits.
     vector_bits: u32,
+    /// How many loops are to be left as they are written.
+    as_written: usize,
 }
 
 impl<'a> Module<'a> {
@@ -33,7 +35,7 @@ impl<'a> Module<'a> {
         let pooled = that_take_a_pool(program);
         // Where nothing is said, registers that every 64-bit processor has.
         let vector_bits = if options.vector_bits == 0 { 128 } else { options.vector_bits };
-        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled, vector_bits }
+        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled, vector_bits, as_written: 0 }
     }
 
     /// How many lanes of an element a register has.
@@ -66,6 +68,13 @@ impl<'a> Module<'a> {
         let symbol = format!("cachet_{}_{}", sanitised(&source.name), self.instances.len());
         self.instances.push(Instance { fun, types: types.to_vec(), symbol: symbol.clone() });
         Ok(symbol)
+    }
+
+    /// What a loop's last jump says where LLVM is not to write several iterations into one. A tile of registers leaves
+    /// none over for a second iteration, and has enough work in one.
+    pub(crate) fn as_written(&mut self) -> String {
+        self.as_written += 1;
+        format!(", !llvm.loop !{}", self.as_written)
     }
 
     /// Notes that a routine is used.
@@ -173,6 +182,12 @@ impl Module<'_> {
         }
         out.push_str(&support::declarations(&self.support));
         out.push_str(&attributes(options));
+        if self.as_written > 0 {
+            out.push_str("!0 = !{!\"llvm.loop.unroll.disable\"}\n");
+        }
+        for n in 1..=self.as_written {
+            out.push_str(&format!("!{n} = distinct !{{!{n}, !0}}\n"));
+        }
         Ok(out)
     }
 }

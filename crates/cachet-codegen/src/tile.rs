@@ -10,7 +10,7 @@ use crate::function::{Lower, Outcome, Place};
 use crate::known::picks_rows;
 use crate::lanes::pieces;
 use crate::types::{Value, leaves, register};
-use cachet_core::ir::{Block, Domain, Elem, Fun, Guard, Ix, Local, Stmt, StmtKind, Ty, Var, Word};
+use cachet_core::ir::{Block, BlockPart, Domain, Elem, Fun, Guard, Ix, Local, Stmt, StmtKind, Ty, Var, Word};
 use cachet_core::rewrite::{Live, Visit, visit_stmt, visit_word};
 use cachet_core::vectors;
 use std::collections::BTreeSet;
@@ -55,6 +55,7 @@ impl Lower<'_, '_> {
         let cases: Vec<String> = labels.iter().map(|(n, label)| format!("i64 {n}, label {label}")).collect();
         self.em.line(format_args!("switch i64 {count}, label {other} [{}]", cases.join(" ")));
         let before = self.em.len();
+        let mut all = self.is_length_up_to(&bound, rows);
         for (n, label) in labels.iter().rev() {
             self.em.open(label);
             self.known.push(&bound, *n);
@@ -71,10 +72,16 @@ impl Lower<'_, '_> {
             if done? {
                 self.em.jump(&after);
             } else {
+                all = false;
                 self.em.jump(&other);
             }
         }
         self.em.open(&other);
+        if all {
+            self.em.line("unreachable");
+            self.em.open(&after);
+            return Ok(true);
+        }
         self.any_rows += 1;
         let done = self.block_in_place(rest);
         self.any_rows -= 1;
@@ -82,6 +89,12 @@ impl Lower<'_, '_> {
         self.em.jump(&after);
         self.em.open(&after);
         Ok(true)
+    }
+
+    /// Whether an index is the length of a block of at most so many: then it is from 1 to that.
+    fn is_length_up_to(&self, ix: &Ix, most: i64) -> bool {
+        let Ix::Block(var, BlockPart::Len) = ix else { return false };
+        self.loops.iter().any(|(v, size)| v == var && size.is_some_and(|s| s <= most))
     }
 
     /// A version where all lanes are in use, one for each number of pieces that are, where `each`, and one for any mask.
@@ -122,6 +135,12 @@ impl Lower<'_, '_> {
                 self.em.jump(&after);
             }
             self.em.open(&other);
+            if self.is_length_up_to(&trim.active, trim.lanes) {
+                self.em.line("unreachable");
+                self.em.open(&after);
+                self.stack = stack;
+                return Ok(());
+            }
         }
         self.stack = stack;
         self.block_in_place(rest)?;

@@ -31,8 +31,8 @@ const PROCESSORS: [Processor; 2] = [
     Processor { name: "haswell", bits: 256, register: "%ymm", others: &["ladder", "gemm"] },
 ];
 
-/// The most reads of the stack in a loop of whole tiles: a distance between rows for which no register is left.
-const MOST_RELOADS: usize = 1;
+/// The most reads of the stack in a loop of whole tiles.
+const MOST_RELOADS: usize = 0;
 
 /// Where the assembler takes a name for a register, this is the prefix of every one.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";

@@ -67,8 +67,8 @@ fn listings_and_claims_read_as_expected() {
 #[test]
 fn two_platforms_choose_two_tiles() {
     for (file, rows, vectors, panels) in [
-        ("examples/ladder.cachet", 6, 4, "[f32; 512, 1024] in ColumnPanels 64"),
-        ("examples/ladder_avx2.cachet", 6, 2, "[f32; 512, 1024] in ColumnPanels 16"),
+        ("examples/ladder.cachet", 6, 4, "[f32; 1024, 1024] in ColumnPanels 64"),
+        ("examples/ladder_avx2.cachet", 6, 2, "[f32; 1024, 1024] in ColumnPanels 16"),
     ] {
         let checked = text(&cachetc(&["check", file]).stdout);
         assert!(checked.starts_with(&format!("{file}: 1 contraction, 8 schedules, ")), "{checked}");
