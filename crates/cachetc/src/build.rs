@@ -27,6 +27,9 @@ pub struct Arguments {
     /// What the names of all functions and files begin with; by default the file's name.
     #[arg(long)]
     prefix: Option<String>,
+    /// Rows of arrays may lie apart, as in a part of a larger matrix: each function takes how far.
+    #[arg(long)]
+    strided: bool,
     /// An implementation for type parameters that are not bound, as `PlusTimes f32`; again for several.
     #[arg(long)]
     with: Vec<String>,
@@ -177,7 +180,12 @@ fn built(arguments: &Arguments, outcome: &Outcome, format: ErrorFormat) -> Resul
         Wanted { triple: arguments.target.clone(), cpu: arguments.cpu.clone(), features: arguments.features.clone() };
     let target = target::resolve(&llvm, &wanted)?;
     let plan = Plan::new(arguments, &target)?;
-    let request = Request { names: arguments.names.clone(), with: arguments.with.clone(), prefix: plan.prefix.clone() };
+    let request = Request {
+        names: arguments.names.clone(),
+        with: arguments.with.clone(),
+        prefix: plan.prefix.clone(),
+        strided: arguments.strided,
+    };
     let selection = artefacts::select(outcome, &request, &target)?;
     if !arguments.names.is_empty()
         && let Some(left) = selection.left_out.first()
@@ -197,7 +205,7 @@ fn built(arguments: &Arguments, outcome: &Outcome, format: ErrorFormat) -> Resul
     let mut report = Report::default();
     let mut functions = 0;
     if plan.library() && !selection.chosen.is_empty() {
-        let package = artefacts::package(outcome, &selection, (&plan.prefix, &arguments.file), target.clone())?;
+        let package = artefacts::package(outcome, &selection, (&request, &arguments.file), target.clone())?;
         functions = package.functions.len();
         library(&plan, &package, &llvm, &mut report)?;
     } else if plan.single && program {

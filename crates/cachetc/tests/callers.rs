@@ -1,0 +1,155 @@
+//! What programs in other languages see of built kernels: the same bits on every processor, an error code for every bad call,
+//! no access outside of what they lent, and the examples in C (with CMake), Rust and Python.
+
+mod common;
+
+use common::{cachetc, root, scratch, skipped, text};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCE: &str = "examples/dense.cachet";
+const X86_64: &str = "x86_64-unknown-linux-gnu";
+const AARCH64: &str = "aarch64-unknown-linux-gnu";
+
+/// LLVM and a C compiler, or a printed skip.
+fn tools() -> bool {
+    let llvm = cachet_runtime::Llvm::load().map_err(|e| e.message);
+    match llvm {
+        Err(why) => !skipped("llvm", &why),
+        Ok(_) => has("cc", "cc"),
+    }
+}
+
+/// Whether a program is there, or a printed skip of what needs it.
+fn has(tool: &str, program: &str) -> bool {
+    match Command::new(program).arg("--version").output() {
+        Ok(out) if out.status.success() => true,
+        Ok(out) => !skipped(tool, &format!("`{program} --version` ends with {}", out.status)),
+        Err(e) => !skipped(tool, &format!("`{program}` does not start: {e}")),
+    }
+}
+
+/// Runs a program that has to succeed; its output.
+fn run(command: &mut Command) -> String {
+    let out = command.output().unwrap_or_else(|e| panic!("{command:?} starts: {e}"));
+    assert!(out.status.success(), "{command:?}: {}\n{}{}", out.status, text(&out.stdout), text(&out.stderr));
+    text(&out.stdout)
+}
+
+/// `dense.cachet` as a static library with a header, in a folder.
+fn built(folder: &Path, options: &[&str]) {
+    let folder = folder.to_str().expect("a path in UTF-8");
+    let out = cachetc(&[&["build", SOURCE, "-o", folder, "--emit", "static,header"], options].concat());
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+}
+
+/// One of the programs in C beside this file, linked with the library in a folder.
+fn linked(folder: &Path, compiler: &[&str], name: &str) -> PathBuf {
+    let source = root().join("crates/cachetc/tests/callers").join(name).with_extension("c");
+    let program = folder.join(name);
+    let warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-g"];
+    run(Command::new(compiler[0])
+        .args(&compiler[1..])
+        .args(warnings)
+        .arg("-I")
+        .arg(folder)
+        .args([&source, &folder.join("libdense.a")])
+        .args(["-lm", "-o"])
+        .arg(&program));
+    program
+}
+
+#[test]
+fn every_bad_call_gets_a_code_and_writes_nothing() {
+    if !tools() {
+        return;
+    }
+    for options in [&[][..], &["--strided"]] {
+        let folder = scratch(&format!("bad_calls{}", options.len()));
+        built(&folder, options);
+        let said = run(Command::new(linked(&folder, &["cc"], "bad_calls")).args(["100000", "1"]));
+        assert_eq!(said.lines().filter(|l| l.contains("100000 bad calls, 100000 codes")).count(), 4, "{said}");
+        assert!(said.contains("shared: 100000 bad calls, 100000 codes, 13 kinds"), "{said}");
+    }
+}
+
+/// One text, three processors: AVX2, AVX-512, and AArch64 under emulation.
+#[test]
+fn bits_are_the_same_on_every_processor() {
+    if !tools() || !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return;
+    }
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for cpu in ["x86-64-v3", "x86-64-v4"] {
+        if !runs_here(cpu) {
+            skipped(cpu, "this processor is older");
+            continue;
+        }
+        let folder = scratch(&format!("same_{cpu}"));
+        built(&folder, &["--strided", "--target", X86_64, "--cpu", cpu]);
+        seen.push((cpu, run(&mut Command::new(linked(&folder, &["cc"], "same_bits")))));
+    }
+    let cross = "aarch64-linux-gnu-gcc";
+    if has("aarch64", cross) && has("aarch64", "qemu-aarch64") {
+        let folder = scratch("same_aarch64");
+        built(&folder, &["--strided", "--target", AARCH64]);
+        let emulated = |name: &str| {
+            let mut command = Command::new("qemu-aarch64");
+            command.arg(linked(&folder, &[cross, "-static"], name));
+            command
+        };
+        seen.push(("aarch64", run(&mut emulated("same_bits"))));
+        let said = run(emulated("bad_calls").args(["10000", "2"]));
+        assert_eq!(said.lines().filter(|l| l.contains("10000 bad calls, 10000 codes")).count(), 4, "{said}");
+    }
+    for (cpu, said) in &seen {
+        assert_eq!(said.lines().count(), 60, "{cpu}: {said}");
+        assert_eq!(*said, seen[0].1, "{cpu} and {}", seen[0].0);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn runs_here(cpu: &str) -> bool {
+    match cpu {
+        "x86-64-v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        _ => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl"),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn runs_here(_: &str) -> bool {
+    false
+}
+
+/// Nothing that was not set is used, nothing outside of an array is touched. (Its own arithmetic rounds fused operations in
+/// another way now and then: it is asked about memory alone.)
+#[test]
+fn valgrind_finds_nothing() {
+    if !tools() || !cfg!(target_arch = "x86_64") || !has("valgrind", "valgrind") {
+        return;
+    }
+    let folder = scratch("valgrind");
+    for options in [&[][..], &["--strided"]] {
+        built(&folder, &[&["--target", X86_64, "--cpu", "x86-64-v3"], options].concat());
+        let program = if options.is_empty() { example_in_c(&folder) } else { linked(&folder, &["cc"], "same_bits") };
+        let out = Command::new("valgrind")
+            .args(["--error-exitcode=9", "--leak-check=full", "--quiet"])
+            .arg(&program)
+            .output()
+            .expect("valgrind starts");
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        assert_eq!(text(&out.stderr), "");
+    }
+}
+
+/// The example in C, linked with the library in a folder.
+fn example_in_c(folder: &Path) -> PathBuf {
+    let (c, program) = (root().join("examples/c"), folder.join("example"));
+    run(Command::new("cc")
+        .args(["-std=c11", "-O1", "-g", "-I"])
+        .arg(folder)
+        .args([c.join("main.c"), c.join("pool.c"), folder.join("libdense.a")])
+        .args(["-lpthread", "-o"])
+        .arg(&program));
+    program
+}
