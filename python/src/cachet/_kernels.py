@@ -1,0 +1,315 @@
+"""A library that was built, and its functions."""
+
+import ctypes
+import json
+import operator
+import pathlib
+import sys
+import threading
+
+from . import _arrays
+from ._errors import CachetError, CallError
+from ._space import Scratch
+
+# The version of the manifest that is understood here.
+MANIFEST = 1
+# A description of an array as eighteen words: address; type and number of axes; eight extents; eight strides.
+WORDS = 18
+MOST_AXES = 8
+# The largest size.
+MOST = 1 << 40
+
+
+def load(path):
+    """Loads what ``cachetc build`` made: a folder, or the manifest in it."""
+    path = pathlib.Path(path)
+    if path.is_dir():
+        found = sorted(path.glob("*.json"))
+        if len(found) != 1:
+            raise CachetError(f"{str(path)!r} has {len(found)} manifests, and not one: name the file")
+        path = found[0]
+    return Kernels(path)
+
+
+class Kernels:
+    """The functions of a library, as attributes and by name: ``kernels.product``, ``kernels["product"]``."""
+
+    def __init__(self, path):
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            version = manifest["manifest"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CachetError(f"{str(path)!r} is no manifest of built kernels: {error}") from error
+        if version != MANIFEST:
+            raise CachetError(f"{str(path)!r} has version {version} of the manifest, and this package reads version {MANIFEST}")
+        ending = "dylib" if sys.platform == "darwin" else "so"
+        library = path.parent / f"lib{manifest['prefix']}.{ending}"
+        try:
+            self._library = ctypes.CDLL(str(library.resolve()))
+        except OSError as error:
+            target = manifest["target"]["triple"]
+            raise CachetError(f"the library for {target} beside {str(path)!r} cannot be loaded: {error}") from error
+        self.manifest = manifest
+        self._functions = {entry["name"]: Function(self._library, entry) for entry in manifest["functions"]}
+
+    def __getattr__(self, name):
+        functions = self.__dict__.get("_functions", {})
+        if name in functions:
+            return functions[name]
+        known = ", ".join(functions)
+        raise AttributeError(f"there is no function {name!r}; there are {known}")
+
+    def __getitem__(self, name):
+        return self._functions[name]
+
+    def __iter__(self):
+        return iter(self._functions.values())
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._functions]
+
+    def __repr__(self):
+        return f"<cachet.Kernels of {self.manifest['source']}: {', '.join(self._functions)}>"
+
+
+class Function:
+    """A kernel. Arrays that it reads or changes are arguments, in order or by name; arrays that it only writes are given by
+    ``out=`` or by name, or are made by NumPy and returned. Sizes follow from the arrays; those that do not are arguments by name.
+    """
+
+    def __init__(self, library, entry):
+        self.name = self.__name__ = entry["name"]
+        self.manifest = entry
+        self._arrays = entry["arrays"]
+        self._given = [n for n, a in enumerate(self._arrays) if a["access"] != "write"]
+        self._made = [n for n, a in enumerate(self._arrays) if a["access"] == "write"]
+        self._index = {a["name"]: n for n, a in enumerate(self._arrays)}
+        self._sizes = [_Size(size["name"], self._arrays) for size in entry["sizes"]]
+        self._size_names = [size["name"] for size in entry["sizes"]]
+        self._errors = {error["code"]: error for error in entry["errors"]}
+        symbols, number = entry["symbols"], ctypes.c_int64
+        self._call = getattr(library, symbols["checked"])
+        self._call.restype = ctypes.c_int32
+        self._needs_scratch = entry["scratch"] is not None
+        self._takes_pool = entry["pool"]
+        types = [number] * len(self._sizes) + [ctypes.c_void_p] * len(self._arrays)
+        types += [ctypes.c_void_p, ctypes.c_size_t] if self._needs_scratch else []
+        self._call.argtypes = types + ([ctypes.c_void_p] if self._takes_pool else [])
+        if self._needs_scratch:
+            self._scratch_bytes = getattr(library, symbols["scratch_bytes"])
+            self._scratch_bytes.restype, self._scratch_bytes.argtypes = ctypes.c_size_t, [number] * len(self._sizes)
+        self._own = threading.local()
+        self.__doc__ = self._words()
+
+    def scratch_bytes(self, **sizes):
+        """How much working space a call with these sizes needs."""
+        if not self._needs_scratch:
+            return 0
+        missing = [name for name in self._size_names if name not in sizes]
+        if missing or len(sizes) != len(self._size_names):
+            raise TypeError(f"{self.name} has the sizes {', '.join(self._size_names)}")
+        return self._needed([sizes[name] for name in self._size_names])
+
+    def __call__(self, *arrays, out=None, scratch=None, pool=None, **named):
+        values = self._values(arrays, out, named)
+        located = [None] * len(values)
+        for n, value in enumerate(values):
+            if value is not None:
+                located[n] = _arrays.locate(value, self._arrays[n], f"{self.name}: {self._arrays[n]['name']}")
+        sizes = [size.find(located, named, self.name) for size in self._sizes]
+        if named:
+            raise TypeError(f"{self.name} has no parameter {next(iter(named))!r}")
+        for n in self._made:
+            if values[n] is None:
+                values[n] = self._allocated(self._arrays[n], sizes)
+                located[n] = _arrays.locate(values[n], self._arrays[n], f"{self.name}: {self._arrays[n]['name']}")
+        arguments = sizes + self._described(located, sizes)
+        if self._needs_scratch:
+            space = self._space(scratch, sizes)
+            arguments += [space.address, space.size]
+        elif scratch is not None:
+            raise TypeError(f"{self.name} needs no working space")
+        if self._takes_pool:
+            arguments.append(pool.address if pool is not None else None)
+        elif pool is not None:
+            raise TypeError(f"{self.name} does not share out its work: it takes no pool")
+        code = self._call(*arguments)
+        if code != 0:
+            raise self._refusal(code, located, sizes)
+        if pool is not None and pool.interrupted:
+            pool.interrupted = False
+            raise KeyboardInterrupt
+        made = [values[n] for n in self._made]
+        return made[0] if len(made) == 1 else tuple(made) or None
+
+    def _values(self, arrays, out, named):
+        """The arguments in the order of the parameters; ``None`` for what is to be made. Takes arrays out of ``named``."""
+        values = [None] * len(self._arrays)
+        if len(arrays) > len(self._given):
+            names = ", ".join(self._arrays[n]["name"] for n in self._given)
+            raise TypeError(f"{self.name} takes {names} in order, and results by `out`: {len(arrays)} arrays were given")
+        for n, value in zip(self._given, arrays):
+            values[n] = value
+        if out is not None:
+            results = out if isinstance(out, (tuple, list)) else (out,)
+            if len(results) != len(self._made):
+                names = ", ".join(self._arrays[n]["name"] for n in self._made) or "nothing"
+                raise TypeError(f"{self.name} writes {names}: `out` has {len(results)} arrays")
+            for n, value in zip(self._made, results):
+                values[n] = value
+        for name in [name for name in named if name in self._index]:
+            n = self._index[name]
+            if values[n] is not None:
+                raise TypeError(f"{self.name} was given {name} twice")
+            values[n] = named.pop(name)
+        for n in self._given:
+            if values[n] is None:
+                raise TypeError(f"{self.name} needs {self._arrays[n]['name']}")
+        return values
+
+    def _described(self, located, sizes):
+        """The addresses of descriptions, which this thread keeps for its next call."""
+        own = self._own
+        try:
+            words, addresses = own.words, own.addresses
+        except AttributeError:
+            words = own.words = (ctypes.c_int64 * (WORDS * len(located)))()
+            first = ctypes.addressof(words)
+            addresses = own.addresses = [first + 8 * WORDS * n for n in range(len(located))]
+        at = 0
+        for array, parameter in zip(located, self._arrays):
+            shape, strides = array.shape, array.strides
+            if parameter["layout"] is not None:
+                shape, strides = self._laid_out(array, parameter, sizes)
+            axes = len(shape)
+            if axes > MOST_AXES:
+                raise CallError(f"{self.name}: {parameter['name']} has {axes} axes; it has to have {len(parameter['shape'])}", "rank")
+            words[at] = array.address
+            words[at + 1] = array.code | axes << 32
+            words[at + 2 : at + 2 + axes] = shape
+            words[at + 10 : at + 10 + axes] = strides
+            at += WORDS
+        return addresses
+
+    def _laid_out(self, array, parameter, sizes):
+        """What to say of an array that lies as its layout says: it is given as the memory that the layout makes."""
+        known = dict(zip(self._size_names, sizes))
+        memory = tuple(_value(term, known) for term in parameter["memory_terms"])
+        length = 1
+        for extent in memory:
+            length *= extent
+        if tuple(array.shape) not in (memory, (length,)) or array.strides != _arrays.contiguous(array.shape):
+            raise CallError(
+                f"{self.name}: {parameter['name']} is in {parameter['layout']}: it is given as the memory of that, contiguous, of the "
+                f"shape {memory} or ({length},), and not {array.shape} with strides {array.strides}",
+                "strides",
+            )
+        shape = tuple(_value(term, known) for term in parameter["shape_terms"])
+        return shape, (0,) * len(shape)
+
+    def _allocated(self, parameter, sizes):
+        dtype = _arrays.dtype_of(parameter)
+        try:
+            import numpy
+        except ImportError:
+            numpy = None
+        if numpy is None or dtype is None:
+            why = "NumPy is not there" if numpy is None else f"NumPy has no {parameter['type']}"
+            raise TypeError(f"{self.name} needs {parameter['name']} by `out`: {why} to make it")
+        known = dict(zip(self._size_names, sizes))
+        return numpy.empty([_value(term, known) for term in parameter["memory_terms"]], dtype)
+
+    def _needed(self, sizes):
+        return self._scratch_bytes(*sizes)
+
+    def _space(self, scratch, sizes):
+        if scratch is not None:
+            return scratch
+        needed = self._needed(sizes)
+        own = getattr(self._own, "scratch", None)
+        if own is None or own.size < needed:
+            # Sizes that no memory has are refused by the call itself.
+            own = self._own.scratch = Scratch(needed if needed < 1 << 47 else 0)
+        return own
+
+    def _refusal(self, code, located, sizes):
+        error = self._errors.get(code, {"kind": "unknown", "text": f"the library returned {code}"})
+        lines = [f"{self.name}: {error['text']}"]
+        for array, parameter in zip(located, self._arrays):
+            lines.append(f"  {parameter['name']}: {parameter['type']} {tuple(array.shape)}, strides {tuple(array.strides)}, at {array.address:#x}")
+        if sizes:
+            lines.append("  with " + ", ".join(f"{name} = {size}" for name, size in zip(self._size_names, sizes)))
+        return CallError("\n".join(lines), error["kind"])
+
+    def _words(self):
+        lines = [f"{self.name}: {self.manifest['claim']}", ""]
+        words = {"read": "read", "write": "written in full", "update": "read and written"}
+        for a in self._arrays:
+            layout = f" in {a['layout']}" if a["layout"] else ""
+            lines.append(f"  {a['name']}: {a['type']} [{', '.join(a['shape'])}]{layout}, {words[a['access']]}")
+        lines += [f"Requires {requirement}." for requirement in self.manifest["requires"]]
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"<cachet.Function {self.name}({', '.join(a['name'] for a in self._arrays)})>"
+
+
+class _Size:
+    """Where a size can be seen."""
+
+    def __init__(self, name, arrays):
+        self.name, self.found = name, None
+        for n, array in enumerate(arrays):
+            if array["layout"] is None and name in array["shape_terms"]:
+                self.found = (n, array["shape_terms"].index(name))
+                if array["access"] != "write":
+                    break
+
+    def find(self, located, named, who):
+        if self.name in named:
+            size = operator.index(named.pop(self.name))
+            if not 0 <= size <= MOST:
+                raise CallError(f"{who}: {self.name} is {size}, and has to be from 0 to 2^40", "size")
+            return size
+        if self.found is not None:
+            array = located[self.found[0]]
+            if array is not None and self.found[1] < len(array.shape):
+                return array.shape[self.found[1]]
+            if array is not None:
+                raise CallError(f"{who}: an array has {len(array.shape)} axes, and {self.name} is axis {self.found[1]} of it", "rank")
+        raise TypeError(f"{who} needs the size {self.name}, which no array tells: give it by name")
+
+
+def _value(term, known):
+    """An extent of the manifest as a number."""
+    if isinstance(term, int):
+        return int(term)
+    if isinstance(term, str):
+        return known[term]
+    op, *rest = term
+    if op == "if":
+        return _value(rest[1] if _holds(rest[0], known) else rest[2], known)
+    a, b = (_value(t, known) for t in rest)
+    return {
+        "+": lambda: a + b,
+        "-": lambda: a - b,
+        "*": lambda: a * b,
+        "/": lambda: a // b,
+        "%": lambda: a % b,
+        "min": lambda: min(a, b),
+        "max": lambda: max(a, b),
+    }[op]()
+
+
+def _holds(condition, known):
+    if isinstance(condition, bool):
+        return condition
+    op, *rest = condition
+    if op == "and":
+        return all(_holds(c, known) for c in rest)
+    if op == "or":
+        return any(_holds(c, known) for c in rest)
+    if op == "not":
+        return not _holds(rest[0], known)
+    a, b = (_value(t, known) for t in rest)
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b}[op]
