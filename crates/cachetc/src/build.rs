@@ -358,19 +358,18 @@ fn put(plan: &Plan, kind: Emit, bytes: &[u8], report: &mut Report) -> Result<(),
 /// gone is no reason to stop. What the compiler carries is no file.
 fn dependencies(plan: &Plan, outcome: &Outcome, program: bool) -> String {
     let escaped = |path: &str| path.replace(' ', "\\ ").replace('#', "\\#").replace('$', "$$");
-    let read: Vec<String> =
-        outcome.sources.iter().map(|(_, f)| f.name.as_str()).filter(|n| !n.starts_with("cachet:")).map(escaped).collect();
+    let read: Vec<String> = outcome
+        .sources
+        .iter()
+        .map(|(_, f)| f.name.as_str())
+        .filter(|n| !n.starts_with("cachet:"))
+        .map(escaped)
+        .collect();
     let only = plan.kinds == [Emit::Deps];
     let is_made = |k: &&Emit| match k {
         Emit::Deps => only,
         Emit::Exe => program,
-        Emit::Obj
-        | Emit::Static
-        | Emit::Shared
-        | Emit::Header
-        | Emit::Manifest
-        | Emit::LlvmIr
-        | Emit::Asm => true,
+        Emit::Obj | Emit::Static | Emit::Shared | Emit::Header | Emit::Manifest | Emit::LlvmIr | Emit::Asm => true,
     };
     let made = plan.kinds.iter().filter(is_made).map(|k| escaped(&plan.path(*k).to_string_lossy()));
     let made = made.collect::<Vec<_>>().join(" ");

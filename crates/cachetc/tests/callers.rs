@@ -10,6 +10,7 @@ use std::process::Command;
 const SOURCE: &str = "examples/dense.cachet";
 const X86_64: &str = "x86_64-unknown-linux-gnu";
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
+const CACHETC: &str = env!("CARGO_BIN_EXE_cachetc");
 
 /// LLVM and a C compiler, or a printed skip.
 fn tools() -> bool {
@@ -152,4 +153,139 @@ fn example_in_c(folder: &Path) -> PathBuf {
         .args(["-lpthread", "-o"])
         .arg(&program));
     program
+}
+
+#[test]
+fn the_example_in_c_builds_with_cmake() {
+    if !tools() || !has("cmake", "cmake") {
+        return;
+    }
+    let folder = scratch("cmake");
+    run(Command::new("cmake").arg("-S").arg(root().join("examples/c")).arg("-B").arg(&folder).env("CACHETC", CACHETC));
+    run(Command::new("cmake").arg("--build").arg(&folder));
+    assert_eq!(run(&mut Command::new(folder.join("example"))), expected("c"));
+    // What has not changed is not built again; what has is.
+    let again = run(Command::new("cmake").arg("--build").arg(&folder));
+    assert!(!again.contains("Building kernels"), "{again}");
+    let library = folder.join("dense.cachet/libdense.a");
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    let file = std::fs::File::options().append(true).open(&library).expect("the library is there");
+    file.set_modified(long_ago).expect("a file can be made older");
+    let after = run(Command::new("cmake").arg("--build").arg(&folder));
+    assert!(after.contains("Building kernels"), "{after}");
+}
+
+#[test]
+fn the_example_in_rust_runs() {
+    if !tools() {
+        return;
+    }
+    let manifest = root().join("examples/rust/Cargo.toml");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example_rust");
+    let said = run(Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--locked", "--manifest-path"])
+        .arg(&manifest)
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CACHETC", CACHETC));
+    assert_eq!(said, expected("rust"));
+}
+
+/// What a build script makes of records, layouts, implementations and unusual names.
+#[test]
+fn safe_functions_take_every_kind_of_element() {
+    if !tools() {
+        return;
+    }
+    let folder = scratch("elements");
+    std::fs::write(folder.join("names.cachet"), NAMES).expect("a file is written");
+    let suite = root().join("tests/suite");
+    let write = |build: cachet_build::Build| build.compiler(CACHETC).out_dir(&folder).write().expect("it is built");
+    write(cachet_build::Build::new(suite.join("layouts.cachet")).only(["weighed", "reversed"]));
+    write(cachet_build::Build::new(suite.join("records.cachet")).only(["moments"]));
+    write(
+        cachet_build::Build::new(root().join("examples/matmul.cachet")).implementation("MinPlus f32").prefix("paths"),
+    );
+    write(cachet_build::Build::new(folder.join("names.cachet")));
+    let source = root().join("crates/cachetc/tests/callers/elements.rs");
+    let program = folder.join("elements");
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition", "2021", "-D", "warnings", "-L"]).arg(&folder).arg("-o").arg(&program).arg(&source);
+    for library in ["layouts", "records", "paths", "names"] {
+        rustc.arg("-l").arg(format!("static={library}"));
+    }
+    run(rustc.env("OUT_DIR", &folder));
+    assert_eq!(run(&mut Command::new(program)), "all as it should be\n");
+}
+
+/// Names that mean something in Rust, or in what is made.
+const NAMES: &str = "fn error (reads pool: [f32; code]) (reads array_0: [bf16; code, N]) (out code_: [i8; N]) =
+  for j in 0 .. N do
+    store code_[j] = if code > 2 then 1 else 0
+
+fn move (mut crate: [bool; N]) =
+  for i in 0 .. N do
+    store crate[i] = if load crate[i] then false else true
+";
+
+/// The wheel goes into an environment of its own, where the example and the package's tests run.
+#[test]
+fn the_example_in_python_runs_with_the_wheel() {
+    if !tools() || !has("python", "python3") {
+        return;
+    }
+    let folder = scratch("python");
+    let numpy = Command::new("python3").args(["-c", "import numpy, venv, ensurepip"]).output();
+    match numpy {
+        Ok(out) if out.status.success() => {}
+        Ok(out) => {
+            skipped("python", text(&out.stderr).lines().last().unwrap_or("no NumPy"));
+            return;
+        }
+        Err(e) => panic!("python3 starts: {e}"),
+    }
+    let quiet = |command: &mut Command| {
+        run(command
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+            .env_remove("PYTHONPATH"))
+    };
+    // NumPy is the system's; everything else is the environment's own.
+    quiet(Command::new("python3").args(["-m", "venv", "--system-site-packages"]).arg(folder.join("env")));
+    let python = folder.join("env/bin/python");
+    for wheel in ["wheel", "wheel again"] {
+        quiet(
+            Command::new(&python)
+                .args(["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--wheel-dir"])
+                .arg(folder.join(wheel))
+                .arg(root().join("python"))
+                .env("CACHETC", CACHETC),
+        );
+    }
+    let wheel = only_file(&folder.join("wheel"));
+    let bytes = |p: &Path| std::fs::read(p).expect("the wheel is there");
+    assert!(bytes(&wheel) == bytes(&only_file(&folder.join("wheel again"))), "two wheels differ");
+    quiet(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]).arg(&wheel));
+    // The compiler is the package's, and it is not run from within the project.
+    let mut example = Command::new(&python);
+    example
+        .arg(root().join("examples/python/main.py"))
+        .current_dir(&folder)
+        .env_remove("CACHETC")
+        .env("PATH", "/usr/bin:/bin");
+    assert_eq!(quiet(&mut example), expected("python"));
+    let mut tests = Command::new(&python);
+    tests.args(["-m", "unittest", "-q", "test_calls"]).current_dir(root().join("python/tests"));
+    quiet(tests.env_remove("CACHETC").env("CACHET_ROOT", root()));
+}
+
+fn only_file(folder: &Path) -> PathBuf {
+    let mut entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let (first, second) = (entries.next().expect("a file").path(), entries.next());
+    assert!(second.is_none(), "{}: more than one file", folder.display());
+    first
+}
+
+/// What an example prints.
+fn expected(example: &str) -> String {
+    std::fs::read_to_string(root().join("examples").join(example).join("expected.txt")).expect("the expected text")
 }
