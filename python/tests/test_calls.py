@@ -113,6 +113,17 @@ fn main () =
         b = np.eye(5, dtype="f4")
         self.assertEqual(bits(DENSE.product(every, b)), bits(every))
 
+    def test_of_a_call_that_is_bound(self):
+        a, b, c = np.ones((3, 4), "f4"), np.ones((4, 9), "f4"), np.zeros((3, 5), "f4")
+        call = DENSE.product.bind(a, b[:, 2:7], out=c)
+        self.assertIs(call(), c)
+        self.assertTrue((c == 4).all())
+        b[:] = 2
+        call()
+        self.assertTrue((c == 8).all())
+        with self.assertRaisesRegex(cachet.CallError, "overlaps"):
+            DENSE.product.bind(a, b[:, :4], out=a)()
+
     def test_from_many_threads_at_once(self):
         a, b = np.ones((50, 60), "f4"), np.full((60, 70), 0.5, "f4")
         wrong = []

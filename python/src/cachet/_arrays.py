@@ -2,6 +2,13 @@
 
 import ctypes
 
+try:
+    import numpy
+    from numpy import ndarray
+except ImportError:
+    # Other libraries' arrays are taken without it.
+    numpy = ndarray = None
+
 from ._errors import CallError, DTypeError
 
 # Types as ``__array_interface__`` writes them, on machines whose lowest byte comes first, and their numbers in a description.
@@ -10,6 +17,7 @@ CODES = {
     "<u8": 9, "<u4": 10, "<u2": 11, "|u1": 12, "|b1": 13,
 }  # fmt: skip
 RECORD = 64
+_BYTES = ctypes.c_char * 0
 # Kind and bits as DLPack writes them.
 DLPACK_CODES = {
     (2, 64): 1, (2, 32): 2, (2, 16): 3, (4, 16): 4, (0, 64): 5, (0, 32): 6, (0, 16): 7, (0, 8): 8,
@@ -17,23 +25,44 @@ DLPACK_CODES = {
 }  # fmt: skip
 
 
-class Located:
-    """An array: its address, the number of its type, extents and strides in elements, and what keeps it alive."""
+def locate(value, parameter, function):
+    """Finds out what an argument is: its address, the number of its type, extents, strides in elements, and what keeps it alive.
 
-    __slots__ = ("address", "code", "shape", "strides", "keep")
-
-    def __init__(self, address, code, shape, strides, keep):
-        self.address, self.code, self.shape, self.strides, self.keep = address, code, shape, strides, keep
-
-
-def locate(value, parameter, who):
-    """Finds out what an argument is. ``parameter`` is its entry in the manifest, ``who`` names it in messages."""
+    ``parameter`` is a :class:`Parameter`; ``function`` is named in messages.
+    """
+    if type(value) is ndarray and (value.dtype is parameter.dtype or value.dtype == parameter.dtype):
+        # The common case, quickly: memory in one piece that may be written has an address that is soon asked for.
+        try:
+            address = ctypes.addressof(_BYTES.from_buffer(value))
+        except (TypeError, ValueError, BufferError):
+            pass
+        else:
+            shape = value.shape
+            strides = (shape[1], 1) if len(shape) == 2 else contiguous(shape)
+            return address, parameter.code, shape, strides, value
+    who = f"{function}: {parameter.name}"
     interface = getattr(value, "__array_interface__", None)
     if interface is not None:
         return _from_interface(value, interface, parameter, who)
     if hasattr(value, "__dlpack__"):
         return _from_dlpack(value, parameter, who)
     raise TypeError(f"{who} is no array but {type(value).__name__}: it has neither __array_interface__ nor __dlpack__")
+
+
+class Parameter:
+    """An array that a function takes, as its manifest describes it."""
+
+    def __init__(self, entry):
+        self.name, self.type, self.code, self.bytes = entry["name"], entry["type"], entry["type_code"], entry["bytes"]
+        self.access, self.fields, self.layout = entry["access"], entry["fields"], entry["layout"]
+        self.shape, self.shape_terms, self.memory_terms = entry["shape"], entry["shape_terms"], entry["memory_terms"]
+        self.axes = len(self.shape)
+        # The second word of a description.
+        self.head = self.code | self.axes << 32
+        self.written = self.access != "read"
+        # What NumPy is asked for to make such an array, and finds its own to be.
+        made = dtype_of(self)
+        self.dtype = numpy.dtype(made) if numpy is not None and made is not None else None
 
 
 def contiguous(shape):
@@ -47,32 +76,32 @@ def contiguous(shape):
 
 def _from_interface(value, interface, parameter, who):
     address, read_only = interface["data"]
-    if read_only and parameter["access"] != "read":
+    if read_only and parameter.written:
         raise CallError(f"{who} is written, and this array is read-only", "access")
     if getattr(value, "mask", None) is not None and type(value).__name__ == "MaskedArray":
         raise TypeError(f"{who} is a masked array, and kernels know of no masks: pass its `.data`")
     shape, name = interface["shape"], interface["typestr"]
     code = CODES.get(name)
-    if code != parameter["type_code"]:
+    if code != parameter.code:
         code = _other_type(value, name, parameter)
         if code is None:
-            raise DTypeError(f"{who} has elements of type {_dtype(value, name)}, and has to have {parameter['type']}")
-    steps, size = interface["strides"], parameter["bytes"]
+            raise DTypeError(f"{who} has elements of type {_dtype(value, name)}, and has to have {parameter.type}")
+    steps, size = interface["strides"], parameter.bytes
     if steps is None:
-        return Located(address, code, shape, contiguous(shape), value)
+        return address, code, shape, contiguous(shape), value
     strides = tuple(step // size for step in steps)
     if any(step % size for step, extent in zip(steps, shape) if extent > 1):
         raise CallError(f"{who} has strides of {steps} bytes, which are no whole elements of {size} bytes", "strides")
-    return Located(address, code, shape, strides, value)
+    return address, code, shape, strides, value
 
 
 def _other_type(value, name, parameter):
     """The code of what is not told apart by a type string: records, and bf16."""
     dtype = getattr(value, "dtype", None)
-    if parameter["type"] == "bf16":
+    if parameter.type == "bf16":
         return 4 if getattr(dtype, "name", "") == "bfloat16" else None
-    if parameter["type_code"] == RECORD and getattr(dtype, "fields", None):
-        wanted, size, _ = _places(parameter["fields"])
+    if parameter.code == RECORD and getattr(dtype, "fields", None):
+        wanted, size, _ = _places(parameter.fields)
         return RECORD if _of_dtype(dtype) == wanted and dtype.itemsize == size else None
     return None
 
@@ -112,11 +141,11 @@ def _of_dtype(dtype):
 
 def dtype_of(parameter):
     """What NumPy is asked for to make an array; ``None`` where it has no such type."""
-    code = parameter["type_code"]
+    code = parameter.code
     for name, number in CODES.items():
         if number == code:
             return name
-    return _record(parameter["fields"]) if code == RECORD else None
+    return _record(parameter.fields) if code == RECORD else None
 
 
 def _record(fields):
@@ -179,15 +208,15 @@ def _from_dlpack(value, parameter, who):
     capsule, tensor, flags = _capsule(value, who)
     if flags & _COPIED:
         raise CallError(f"{who} cannot be lent as it lies: its library would make a copy", "copy")
-    if flags & _READ_ONLY and parameter["access"] != "read":
+    if flags & _READ_ONLY and parameter.written:
         raise CallError(f"{who} is written, and this array is read-only", "access")
     code = DLPACK_CODES.get((tensor.type.code, tensor.type.bits)) if tensor.type.lanes == 1 else None
-    if code != parameter["type_code"]:
+    if code != parameter.code:
         given = getattr(value, "dtype", (tensor.type.code, tensor.type.bits))
-        raise DTypeError(f"{who} has elements of type {given}, and has to have {parameter['type']}")
+        raise DTypeError(f"{who} has elements of type {given}, and has to have {parameter.type}")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.axes))
     strides = tuple(tensor.strides[axis] for axis in range(tensor.axes)) if tensor.strides else contiguous(shape)
-    return Located((tensor.data or 0) + tensor.offset, code, shape, strides, (value, capsule))
+    return (tensor.data or 0) + tensor.offset, code, shape, strides, (value, capsule)
 
 
 def _capsule(value, who):

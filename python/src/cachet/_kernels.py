@@ -4,6 +4,7 @@ import ctypes
 import json
 import operator
 import pathlib
+import struct
 import sys
 import threading
 
@@ -80,10 +81,14 @@ class Function:
     def __init__(self, library, entry):
         self.name = self.__name__ = entry["name"]
         self.manifest = entry
-        self._arrays = entry["arrays"]
-        self._given = [n for n, a in enumerate(self._arrays) if a["access"] != "write"]
-        self._made = [n for n, a in enumerate(self._arrays) if a["access"] == "write"]
-        self._index = {a["name"]: n for n, a in enumerate(self._arrays)}
+        self._arrays = [_arrays.Parameter(a) for a in entry["arrays"]]
+        self._given = [n for n, a in enumerate(self._arrays) if a.access != "write"]
+        self._made = [n for n, a in enumerate(self._arrays) if a.access == "write"]
+        self._index = {a.name: n for n, a in enumerate(self._arrays)}
+        # Whether results come last, as they do where a function is a contraction's.
+        rest = lambda axes: f"{axes}q{8 * (MOST_AXES - axes)}x"
+        self._format = struct.Struct("=" + "".join(f"qq{2 * rest(a.axes)}" for a in self._arrays))
+        self._in_order = self._given + self._made == list(range(len(self._arrays)))
         self._sizes = [_Size(size["name"], self._arrays) for size in entry["sizes"]]
         self._size_names = [size["name"] for size in entry["sizes"]]
         self._errors = {error["code"]: error for error in entry["errors"]}
@@ -111,49 +116,74 @@ class Function:
         return self._needed([sizes[name] for name in self._size_names])
 
     def __call__(self, *arrays, out=None, scratch=None, pool=None, **named):
-        values = self._values(arrays, out, named)
-        located = [None] * len(values)
-        for n, value in enumerate(values):
-            if value is not None:
-                located[n] = _arrays.locate(value, self._arrays[n], f"{self.name}: {self._arrays[n]['name']}")
-        sizes = [size.find(located, named, self.name) for size in self._sizes]
-        if named:
-            raise TypeError(f"{self.name} has no parameter {next(iter(named))!r}")
-        for n in self._made:
-            if values[n] is None:
-                values[n] = self._allocated(self._arrays[n], sizes)
-                located[n] = _arrays.locate(values[n], self._arrays[n], f"{self.name}: {self._arrays[n]['name']}")
-        arguments = sizes + self._described(located, sizes)
-        if self._needs_scratch:
-            space = self._space(scratch, sizes)
-            arguments += [space.address, space.size]
-        elif scratch is not None:
-            raise TypeError(f"{self.name} needs no working space")
-        if self._takes_pool:
-            arguments.append(pool.address if pool is not None else None)
-        elif pool is not None:
-            raise TypeError(f"{self.name} does not share out its work: it takes no pool")
+        arguments, values, located = self._arguments(arrays, out, scratch, pool, named, None)
         code = self._call(*arguments)
         if code != 0:
-            raise self._refusal(code, located, sizes)
+            raise self._refusal(code, located, arguments)
         if pool is not None and pool.interrupted:
             pool.interrupted = False
             raise KeyboardInterrupt
+        made = self._made
+        if len(made) == 1:
+            return values[made[0]]
+        return tuple([values[n] for n in made]) or None
+
+    def bind(self, *arrays, out=None, scratch=None, pool=None, **named):
+        """A call with these arrays, to be made again and again: everything about them is looked at once, here, except what
+        the kernel itself tests. It keeps the arrays, and has working space of its own."""
+        words = (ctypes.c_int64 * (WORDS * len(self._arrays)))()
+        arguments, values, located = self._arguments(arrays, out, scratch, pool, named, words)
         made = [values[n] for n in self._made]
-        return made[0] if len(made) == 1 else tuple(made) or None
+        result = made[0] if len(made) == 1 else tuple(made) or None
+        keep = (words, values, located, scratch, pool)
+        return Bound(self, arguments, result, keep)
+
+    def _arguments(self, arrays, out, scratch, pool, named, words):
+        """What the library is called with, the arrays in the order of the parameters, and where they lie. Descriptions are
+        written to ``words``, or to those that this thread keeps for its next call."""
+        if not named and out is not None and type(out) is not tuple and self._in_order and len(arrays) == len(self._given):
+            values = [*arrays, out]
+            if len(self._made) != 1:
+                values = self._values(arrays, out, named)
+        else:
+            values = self._values(arrays, out, named)
+        name, locate = self.name, _arrays.locate
+        located = [v if v is None else locate(v, p, name) for v, p in zip(values, self._arrays)]
+        arguments = [size.find(located, named, name) for size in self._sizes]
+        if named:
+            raise TypeError(f"{name} has no parameter {next(iter(named))!r}")
+        sizes = len(arguments)
+        for n in self._made:
+            if values[n] is None:
+                values[n] = self._allocated(self._arrays[n], arguments)
+                located[n] = locate(values[n], self._arrays[n], name)
+        self._describe(located, arguments, words)
+        if self._needs_scratch:
+            space = self._space(scratch, arguments[:sizes], words is not None)
+            arguments.append(space.address)
+            arguments.append(space.size)
+            if words is not None:
+                values = [*values, space]
+        elif scratch is not None:
+            raise TypeError(f"{name} needs no working space")
+        if self._takes_pool:
+            arguments.append(pool.address if pool is not None else None)
+        elif pool is not None:
+            raise TypeError(f"{name} does not share out its work: it takes no pool")
+        return arguments, values, located
 
     def _values(self, arrays, out, named):
         """The arguments in the order of the parameters; ``None`` for what is to be made. Takes arrays out of ``named``."""
         values = [None] * len(self._arrays)
         if len(arrays) > len(self._given):
-            names = ", ".join(self._arrays[n]["name"] for n in self._given)
+            names = ", ".join(self._arrays[n].name for n in self._given)
             raise TypeError(f"{self.name} takes {names} in order, and results by `out`: {len(arrays)} arrays were given")
         for n, value in zip(self._given, arrays):
             values[n] = value
         if out is not None:
             results = out if isinstance(out, (tuple, list)) else (out,)
             if len(results) != len(self._made):
-                names = ", ".join(self._arrays[n]["name"] for n in self._made) or "nothing"
+                names = ", ".join(self._arrays[n].name for n in self._made) or "nothing"
                 raise TypeError(f"{self.name} writes {names}: `out` has {len(results)} arrays")
             for n, value in zip(self._made, results):
                 values[n] = value
@@ -164,94 +194,126 @@ class Function:
             values[n] = named.pop(name)
         for n in self._given:
             if values[n] is None:
-                raise TypeError(f"{self.name} needs {self._arrays[n]['name']}")
+                raise TypeError(f"{self.name} needs {self._arrays[n].name}")
         return values
 
-    def _described(self, located, sizes):
-        """The addresses of descriptions, which this thread keeps for its next call."""
-        own = self._own
-        try:
-            words, addresses = own.words, own.addresses
-        except AttributeError:
-            words = own.words = (ctypes.c_int64 * (WORDS * len(located)))()
-            first = ctypes.addressof(words)
-            addresses = own.addresses = [first + 8 * WORDS * n for n in range(len(located))]
+    def _describe(self, located, arguments, words):
+        """Writes descriptions of arrays, and adds their addresses to the arguments, which are the sizes so far."""
+        if words is None:
+            own = self._own
+            try:
+                words, addresses = own.words, own.addresses
+            except AttributeError:
+                words = own.words = (ctypes.c_int64 * (WORDS * len(located)))()
+                addresses = own.addresses = _addresses(words, len(located))
+        else:
+            addresses = _addresses(words, len(located))
+        flat = []
+        for (address, _, shape, strides, _), parameter in zip(located, self._arrays):
+            if len(shape) != parameter.axes or parameter.layout is not None:
+                self._describe_any(located, arguments, words)
+                break
+            flat += (address, parameter.head, *shape, *strides)
+        else:
+            self._format.pack_into(words, 0, *flat)
+        arguments += addresses
+
+    def _describe_any(self, located, sizes, words):
+        """The same where an array has another number of axes than it should, or a layout."""
         at = 0
         for array, parameter in zip(located, self._arrays):
-            shape, strides = array.shape, array.strides
-            if parameter["layout"] is not None:
+            address, code, shape, strides, _ = array
+            if parameter.layout is not None:
                 shape, strides = self._laid_out(array, parameter, sizes)
             axes = len(shape)
             if axes > MOST_AXES:
-                raise CallError(f"{self.name}: {parameter['name']} has {axes} axes; it has to have {len(parameter['shape'])}", "rank")
-            words[at] = array.address
-            words[at + 1] = array.code | axes << 32
-            words[at + 2 : at + 2 + axes] = shape
+                raise CallError(f"{self.name}: {parameter.name} has {axes} axes; it has to have {parameter.axes}", "rank")
+            words[at : at + 2 + axes] = (address, code | axes << 32, *shape)
             words[at + 10 : at + 10 + axes] = strides
             at += WORDS
-        return addresses
 
     def _laid_out(self, array, parameter, sizes):
         """What to say of an array that lies as its layout says: it is given as the memory that the layout makes."""
         known = dict(zip(self._size_names, sizes))
-        memory = tuple(_value(term, known) for term in parameter["memory_terms"])
+        memory = tuple(_value(term, known) for term in parameter.memory_terms)
         length = 1
         for extent in memory:
             length *= extent
-        if tuple(array.shape) not in (memory, (length,)) or array.strides != _arrays.contiguous(array.shape):
+        given, strides = tuple(array[2]), array[3]
+        if given not in (memory, (length,)) or strides != _arrays.contiguous(given):
             raise CallError(
-                f"{self.name}: {parameter['name']} is in {parameter['layout']}: it is given as the memory of that, contiguous, of the "
-                f"shape {memory} or ({length},), and not {array.shape} with strides {array.strides}",
+                f"{self.name}: {parameter.name} is in {parameter.layout}: it is given as the memory of that, contiguous, of the "
+                f"shape {memory} or ({length},), and not {given} with strides {strides}",
                 "strides",
             )
-        shape = tuple(_value(term, known) for term in parameter["shape_terms"])
+        shape = tuple(_value(term, known) for term in parameter.shape_terms)
         return shape, (0,) * len(shape)
 
     def _allocated(self, parameter, sizes):
-        dtype = _arrays.dtype_of(parameter)
-        try:
-            import numpy
-        except ImportError:
-            numpy = None
-        if numpy is None or dtype is None:
-            why = "NumPy is not there" if numpy is None else f"NumPy has no {parameter['type']}"
-            raise TypeError(f"{self.name} needs {parameter['name']} by `out`: {why} to make it")
+        if parameter.dtype is None:
+            why = "NumPy is not there" if _arrays.numpy is None else f"NumPy has no {parameter.type}"
+            raise TypeError(f"{self.name} needs {parameter.name} by `out`: {why} to make it")
         known = dict(zip(self._size_names, sizes))
-        return numpy.empty([_value(term, known) for term in parameter["memory_terms"]], dtype)
+        return _arrays.numpy.empty([_value(term, known) for term in parameter.memory_terms], parameter.dtype)
 
     def _needed(self, sizes):
         return self._scratch_bytes(*sizes)
 
-    def _space(self, scratch, sizes):
+    def _space(self, scratch, sizes, for_itself):
         if scratch is not None:
             return scratch
         needed = self._needed(sizes)
+        # Sizes that no memory has are refused by the call itself.
+        needed = needed if needed < 1 << 47 else 0
+        if for_itself:
+            return Scratch(needed)
         own = getattr(self._own, "scratch", None)
         if own is None or own.size < needed:
-            # Sizes that no memory has are refused by the call itself.
-            own = self._own.scratch = Scratch(needed if needed < 1 << 47 else 0)
+            own = self._own.scratch = Scratch(needed)
         return own
 
-    def _refusal(self, code, located, sizes):
+    def _refusal(self, code, located, arguments):
         error = self._errors.get(code, {"kind": "unknown", "text": f"the library returned {code}"})
         lines = [f"{self.name}: {error['text']}"]
-        for array, parameter in zip(located, self._arrays):
-            lines.append(f"  {parameter['name']}: {parameter['type']} {tuple(array.shape)}, strides {tuple(array.strides)}, at {array.address:#x}")
-        if sizes:
-            lines.append("  with " + ", ".join(f"{name} = {size}" for name, size in zip(self._size_names, sizes)))
+        for (address, _, shape, strides, _), parameter in zip(located, self._arrays):
+            lines.append(f"  {parameter.name}: {parameter.type} {tuple(shape)}, strides {tuple(strides)}, at {address:#x}")
+        if self._size_names:
+            lines.append("  with " + ", ".join(f"{name} = {size}" for name, size in zip(self._size_names, arguments)))
         return CallError("\n".join(lines), error["kind"])
 
     def _words(self):
         lines = [f"{self.name}: {self.manifest['claim']}", ""]
         words = {"read": "read", "write": "written in full", "update": "read and written"}
         for a in self._arrays:
-            layout = f" in {a['layout']}" if a["layout"] else ""
-            lines.append(f"  {a['name']}: {a['type']} [{', '.join(a['shape'])}]{layout}, {words[a['access']]}")
+            layout = f" in {a.layout}" if a.layout else ""
+            lines.append(f"  {a.name}: {a.type} [{', '.join(a.shape)}]{layout}, {words[a.access]}")
         lines += [f"Requires {requirement}." for requirement in self.manifest["requires"]]
         return "\n".join(lines)
 
     def __repr__(self):
-        return f"<cachet.Function {self.name}({', '.join(a['name'] for a in self._arrays)})>"
+        return f"<cachet.Function {self.name}({', '.join(a.name for a in self._arrays)})>"
+
+
+class Bound:
+    """A call with its arrays. One thread at a time can make it."""
+
+    __slots__ = ("_function", "_arguments", "_result", "_keep")
+
+    def __init__(self, function, arguments, result, keep):
+        self._function, self._arguments, self._result, self._keep = function, arguments, result, keep
+
+    def __call__(self):
+        code = self._function._call(*self._arguments)
+        if code != 0:
+            raise self._function._refusal(code, self._keep[2], self._arguments)
+        pool = self._keep[4]
+        if pool is not None and pool.interrupted:
+            pool.interrupted = False
+            raise KeyboardInterrupt
+        return self._result
+
+    def __repr__(self):
+        return f"<cachet.Bound of {self._function.name}>"
 
 
 class _Size:
@@ -260,24 +322,31 @@ class _Size:
     def __init__(self, name, arrays):
         self.name, self.found = name, None
         for n, array in enumerate(arrays):
-            if array["layout"] is None and name in array["shape_terms"]:
-                self.found = (n, array["shape_terms"].index(name))
-                if array["access"] != "write":
+            if array.layout is None and name in array.shape_terms:
+                self.found = (n, array.shape_terms.index(name))
+                if array.access != "write":
                     break
 
     def find(self, located, named, who):
-        if self.name in named:
+        if named and self.name in named:
             size = operator.index(named.pop(self.name))
             if not 0 <= size <= MOST:
                 raise CallError(f"{who}: {self.name} is {size}, and has to be from 0 to 2^40", "size")
             return size
         if self.found is not None:
-            array = located[self.found[0]]
-            if array is not None and self.found[1] < len(array.shape):
-                return array.shape[self.found[1]]
+            array, axis = located[self.found[0]], self.found[1]
             if array is not None:
-                raise CallError(f"{who}: an array has {len(array.shape)} axes, and {self.name} is axis {self.found[1]} of it", "rank")
+                shape = array[2]
+                if axis < len(shape):
+                    return shape[axis]
+                text = f"{who}: an array has {len(shape)} axes, and {self.name} is axis {axis} of it"
+                raise CallError(text, "rank")
         raise TypeError(f"{who} needs the size {self.name}, which no array tells: give it by name")
+
+
+def _addresses(words, count):
+    first = ctypes.addressof(words)
+    return [first + 8 * WORDS * n for n in range(count)]
 
 
 def _value(term, known):
