@@ -31,8 +31,14 @@ fn main() -> Result<(), Error> {
     let copy: Vec<f32> = (10..60).flat_map(|i| a[i * K + 7..i * K + 20].iter().copied()).collect();
     let mut again = vec![0.0; 50 * N];
     dense::product((&copy, [50, 13]), rows, (&mut again, [50, N]), &mut scratch)?;
-    println!("a part gives the bits of its copy: {}", (0..50).all(|i| same(&wide[i * 400..][..N], &again[i * N..][..N])));
-    println!("nothing was written beside it: {}", (0..50).all(|i| wide[i * 400 + N..][..400 - N].iter().all(|x| *x == 7.0)));
+    println!(
+        "a part gives the bits of its copy: {}",
+        (0..50).all(|i| same(&wide[i * 400..][..N], &again[i * N..][..N]))
+    );
+    println!(
+        "nothing was written beside it: {}",
+        (0..50).all(|i| wide[i * 400 + N..][..400 - N].iter().all(|x| *x == 7.0))
+    );
 
     // What a function changes is lent like what it writes.
     let mut total = [1.0; 4];
