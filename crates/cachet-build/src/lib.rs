@@ -19,7 +19,7 @@
 //!
 //! The compiler is a program, `cachetc`: the one that [`Build::compiler`] or `CACHETC` names, or the one on the path. It
 //! builds a static library, which cargo links, and describes it; from the description comes the text of the functions. An
-//! array is a [`View`](#) of a slice: its elements with extents and, where rows lie apart, strides. Every call is tested by the
+//! array is a view of a slice: its elements with extents and, where rows lie apart, strides. Every call is tested by the
 //! checked entry of its kernel, so that no safe program can make one touch what it was not lent.
 //!
 //! Code is made for the target that cargo builds for; on x86-64 that is any processor with AVX2 unless

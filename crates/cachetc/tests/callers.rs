@@ -102,11 +102,29 @@ fn bits_are_the_same_on_every_processor() {
         seen.push(("aarch64", run(&mut emulated("same_bits"))));
         let said = run(emulated("bad_calls").args(["10000", "2"]));
         assert_eq!(said.lines().filter(|l| l.contains("10000 bad calls, 10000 codes")).count(), 4, "{said}");
+        programs_and_shared_libraries_cross(&folder);
     }
     for (cpu, said) in &seen {
         assert_eq!(said.lines().count(), 60, "{cpu}: {said}");
         assert_eq!(*said, seen[0].1, "{cpu} and {}", seen[0].0);
     }
+}
+
+/// A program for AArch64 prints what it prints here, and a shared library is one for AArch64.
+fn programs_and_shared_libraries_cross(folder: &Path) {
+    let file = "examples/matmul.cachet";
+    let path = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let out = cachetc(&["build", file, "--target", AARCH64, "--emit", "exe", "-o", &path("programs")]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let emulated =
+        run(Command::new("qemu-aarch64").args(["-L", "/usr/aarch64-linux-gnu"]).arg(path("programs/matmul")));
+    assert_eq!(emulated, text(&cachetc(&["run", file]).stdout));
+    let out = cachetc(&["build", SOURCE, "layer", "--target", AARCH64, "-o", &path("layer.so")]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    /// ELF's number of AArch64, and where it stands.
+    const MACHINE: (usize, u8) = (18, 183);
+    let bytes = std::fs::read(path("layer.so")).expect("the library is there");
+    assert_eq!(bytes.get(MACHINE.0), Some(&MACHINE.1));
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -188,6 +206,35 @@ fn the_example_in_rust_runs() {
         .env("CARGO_TARGET_DIR", &target)
         .env("CACHETC", CACHETC));
     assert_eq!(said, expected("rust"));
+    if cfg!(target_arch = "x86_64") && has("valgrind", "valgrind") {
+        let mut command = Command::new("valgrind");
+        command.args(["--error-exitcode=9", "--quiet"]).arg(target.join("debug/cachet-example"));
+        run(&mut command);
+    }
+}
+
+/// Headers are C++ as well, with whatever names the language allows.
+#[test]
+fn headers_are_read_by_a_cpp_compiler() {
+    if !tools() || !has("c++", "c++") {
+        return;
+    }
+    let folder = scratch("cpp");
+    std::fs::write(folder.join("names.cachet"), NAMES).expect("a file is written");
+    let names = folder.join("names.cachet");
+    let names = names.to_str().expect("a path in UTF-8");
+    let mut text_of_all = String::new();
+    for file in [SOURCE, "tests/suite/records.cachet", "tests/suite/layouts.cachet", names] {
+        let out = cachetc(&["build", file, "--strided", "--emit", "header", "-o", folder.to_str().expect("UTF-8")]);
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        let stem = Path::new(file).file_stem().and_then(|s| s.to_str()).expect("a name");
+        text_of_all.push_str(&format!("#include \"{stem}.h\"\n"));
+    }
+    std::fs::write(folder.join("all.cpp"), &text_of_all).expect("a file is written");
+    std::fs::write(folder.join("all.c"), &text_of_all).expect("a file is written");
+    let warnings = ["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+    run(Command::new("c++").arg("-std=c++11").args(warnings).arg(folder.join("all.cpp")));
+    run(Command::new("cc").arg("-std=c99").args(warnings).arg(folder.join("all.c")));
 }
 
 /// What a build script makes of records, layouts, implementations and unusual names.
