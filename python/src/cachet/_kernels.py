@@ -116,8 +116,17 @@ class Function:
         return self._needed([sizes[name] for name in self._size_names])
 
     def __call__(self, *arrays, out=None, scratch=None, pool=None, **named):
-        arguments, values, located = self._arguments(arrays, out, scratch, pool, named, None)
-        code = self._call(*arguments)
+        # What this thread has kept from its last call; a call from within this one, by a signal's handler, finds none.
+        try:
+            frame = self._own.free.pop()
+        except (AttributeError, IndexError):
+            frame = _Frame(len(self._arrays))
+            self._own.__dict__.setdefault("free", [])
+        try:
+            arguments, values, located = self._arguments(arrays, out, scratch, pool, named, frame)
+            code = self._call(*arguments)
+        finally:
+            self._own.free.append(frame)
         if code != 0:
             raise self._refusal(code, located, arguments)
         if pool is not None and pool.interrupted:
@@ -131,16 +140,15 @@ class Function:
     def bind(self, *arrays, out=None, scratch=None, pool=None, **named):
         """A call with these arrays, to be made again and again: everything about them is looked at once, here, except what
         the kernel itself tests. It keeps the arrays, and has working space of its own."""
-        words = (ctypes.c_int64 * (WORDS * len(self._arrays)))()
-        arguments, values, located = self._arguments(arrays, out, scratch, pool, named, words)
+        frame = _Frame(len(self._arrays))
+        arguments, values, located = self._arguments(arrays, out, scratch, pool, named, frame)
         made = [values[n] for n in self._made]
         result = made[0] if len(made) == 1 else tuple(made) or None
-        keep = (words, values, located, scratch, pool)
-        return Bound(self, arguments, result, keep)
+        return Bound(self, arguments, result, (frame, values, located, scratch, pool))
 
-    def _arguments(self, arrays, out, scratch, pool, named, words):
-        """What the library is called with, the arrays in the order of the parameters, and where they lie. Descriptions are
-        written to ``words``, or to those that this thread keeps for its next call."""
+    def _arguments(self, arrays, out, scratch, pool, named, frame):
+        """What the library is called with, the arrays in the order of the parameters, and where they lie. Descriptions go
+        into the frame, which may have working space."""
         if not named and out is not None and type(out) is not tuple and self._in_order and len(arrays) == len(self._given):
             values = [*arrays, out]
             if len(self._made) != 1:
@@ -157,13 +165,11 @@ class Function:
             if values[n] is None:
                 values[n] = self._allocated(self._arrays[n], arguments)
                 located[n] = locate(values[n], self._arrays[n], name)
-        self._describe(located, arguments, words)
+        self._describe(located, arguments, frame)
         if self._needs_scratch:
-            space = self._space(scratch, arguments[:sizes], words is not None)
+            space = scratch if scratch is not None else self._space(frame, arguments[:sizes])
             arguments.append(space.address)
             arguments.append(space.size)
-            if words is not None:
-                values = [*values, space]
         elif scratch is not None:
             raise TypeError(f"{name} needs no working space")
         if self._takes_pool:
@@ -197,26 +203,17 @@ class Function:
                 raise TypeError(f"{self.name} needs {self._arrays[n].name}")
         return values
 
-    def _describe(self, located, arguments, words):
+    def _describe(self, located, arguments, frame):
         """Writes descriptions of arrays, and adds their addresses to the arguments, which are the sizes so far."""
-        if words is None:
-            own = self._own
-            try:
-                words, addresses = own.words, own.addresses
-            except AttributeError:
-                words = own.words = (ctypes.c_int64 * (WORDS * len(located)))()
-                addresses = own.addresses = _addresses(words, len(located))
-        else:
-            addresses = _addresses(words, len(located))
         flat = []
         for (address, _, shape, strides, _), parameter in zip(located, self._arrays):
             if len(shape) != parameter.axes or parameter.layout is not None:
-                self._describe_any(located, arguments, words)
+                self._describe_any(located, arguments, frame.words)
                 break
             flat += (address, parameter.head, *shape, *strides)
         else:
-            self._format.pack_into(words, 0, *flat)
-        arguments += addresses
+            self._format.pack_into(frame.words, 0, *flat)
+        arguments += frame.addresses
 
     def _describe_any(self, located, sizes, words):
         """The same where an array has another number of axes than it should, or a layout."""
@@ -259,18 +256,13 @@ class Function:
     def _needed(self, sizes):
         return self._scratch_bytes(*sizes)
 
-    def _space(self, scratch, sizes, for_itself):
-        if scratch is not None:
-            return scratch
+    def _space(self, frame, sizes):
         needed = self._needed(sizes)
         # Sizes that no memory has are refused by the call itself.
         needed = needed if needed < 1 << 47 else 0
-        if for_itself:
-            return Scratch(needed)
-        own = getattr(self._own, "scratch", None)
-        if own is None or own.size < needed:
-            own = self._own.scratch = Scratch(needed)
-        return own
+        if frame.scratch is None or frame.scratch.size < needed:
+            frame.scratch = Scratch(needed)
+        return frame.scratch
 
     def _refusal(self, code, located, arguments):
         error = self._errors.get(code, {"kind": "unknown", "text": f"the library returned {code}"})
@@ -292,6 +284,18 @@ class Function:
 
     def __repr__(self):
         return f"<cachet.Function {self.name}({', '.join(a.name for a in self._arrays)})>"
+
+
+class _Frame:
+    """What one call at a time needs: descriptions of its arrays, their addresses, and working space."""
+
+    __slots__ = ("words", "addresses", "scratch")
+
+    def __init__(self, count):
+        self.words = (ctypes.c_int64 * (WORDS * count))()
+        first = ctypes.addressof(self.words)
+        self.addresses = [first + 8 * WORDS * n for n in range(count)]
+        self.scratch = None
 
 
 class Bound:
@@ -342,11 +346,6 @@ class _Size:
                 text = f"{who}: an array has {len(shape)} axes, and {self.name} is axis {axis} of it"
                 raise CallError(text, "rank")
         raise TypeError(f"{who} needs the size {self.name}, which no array tells: give it by name")
-
-
-def _addresses(words, count):
-    first = ctypes.addressof(words)
-    return [first + 8 * WORDS * n for n in range(count)]
 
 
 def _value(term, known):
