@@ -113,6 +113,47 @@ fn main () =
         b = np.eye(5, dtype="f4")
         self.assertEqual(bits(DENSE.product(every, b)), bits(every))
 
+    def test_between_the_rows_of_an_operand(self):
+        large = np.ones((6, 20), "f4")
+        b = np.full((5, 7), 2, "f4")
+        wanted = large.copy()
+        wanted[:, 8:15] = 10
+        out = DENSE.product(large[:, 1:6], b, out=large[:, 8:15])
+        self.assertEqual(large.tolist(), wanted.tolist())
+        # Also before it, and where an operand is one row between the rows.
+        DENSE.product(large[:, 13:18], b, out=large[:, 0:7])
+        DENSE.product(large[2:3, 15:20], b, out=large[2:3, 0:7])
+        for over in (large[:, 5:12], large[:, 0:7], large[1:, 5:12]):
+            with self.assertRaisesRegex(cachet.CallError, "overlaps a"):
+                DENSE.product(large[: len(over), 1:6], b, out=over)
+        # Rows that are not equally far apart may meet.
+        with self.assertRaisesRegex(cachet.CallError, "overlaps a"):
+            DENSE.product(large[:3, 1:6], b, out=large[::2, 8:15])
+
+    def test_wherever_an_operand_may_lie(self):
+        """Whatever is taken has no cell in common; what has none and rows of one distance is taken."""
+        random = np.random.default_rng(9)
+        memory = np.ones(80, "f4")
+        taken = refused = 0
+        for _ in range(4000):
+            m, k, n = (int(x) for x in random.integers(1, 5, 3))
+            step_a, step_c = int(random.integers(0, 9)), int(random.integers(n, 9))
+            step_c = max(n, step_a) if random.integers(2) else step_c
+            first_a, first_c = (int(x) for x in random.integers(0, 40, 2))
+            cells = lambda first, step, width: {first + i * step + j for i in range(m) for j in range(width)}
+            apart = not cells(first_a, step_a, k) & cells(first_c, step_c, n)
+            view = lambda first, step, width: np.lib.stride_tricks.as_strided(memory[first:], (m, width), (4 * step, 4))
+            try:
+                DENSE.product(view(first_a, step_a, k), np.ones((k, n), "f4"), out=view(first_c, step_c, n))
+            except cachet.CallError as error:
+                self.assertEqual(error.kind, "overlap")
+                self.assertFalse(apart and (step_a == step_c or m == 1), (m, k, n, first_a, step_a, first_c, step_c))
+                refused += 1
+            else:
+                self.assertTrue(apart, (m, k, n, first_a, step_a, first_c, step_c))
+                taken += 1
+        self.assertGreater(min(taken, refused), 1000)
+
     def test_of_a_call_that_is_bound(self):
         a, b, c = np.ones((3, 4), "f4"), np.ones((4, 9), "f4"), np.zeros((3, 5), "f4")
         call = DENSE.product.bind(a, b[:, 2:7], out=c)

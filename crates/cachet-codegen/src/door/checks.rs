@@ -18,6 +18,13 @@ struct Range {
     first: String,
     end: String,
     written: bool,
+    rows: Rows,
+}
+
+/// Pieces of memory that lie equally far apart: how long each is, and from one to the next, in bytes; 0 where there is one.
+struct Rows {
+    width: String,
+    step: String,
 }
 
 /// An array with strides.
@@ -26,6 +33,8 @@ struct Spread {
     bytes: String,
     /// The strides that are passed on.
     strides: Vec<String>,
+    /// What lies along the outermost axis.
+    rows: Rows,
 }
 
 /// The checked entry on its way to text.
@@ -191,8 +200,10 @@ impl Frame<'_> {
         checks.refuse(&bad, ErrorKind::Strides, text);
         // From the innermost axis on: as many elements as lie between the first and behind the last.
         let (mut reach, mut meet) = (String::from("1"), String::from("false"));
+        let mut width = reach.clone();
         for (axis, (extent, stride)) in extents.iter().zip(&strides).enumerate().rev() {
             let stride = if axis + 1 == extents.len() { "1" } else { stride };
+            width = reach.clone();
             let many = checks.compare("sgt", extent, "1");
             let close = checks.compare("slt", stride, &reach);
             let close = checks.both(&close, &many);
@@ -214,7 +225,10 @@ impl Frame<'_> {
         }
         let bytes = checks.em.def(format_args!("select i1 {empty}, i64 0, i64 {bytes}"));
         strides.pop();
-        Spread { bytes, strides }
+        let mut in_bytes =
+            |count: &str| Exact::new(self.fun, &mut checks.em, self.needs).product(count, &elem_bytes.to_string());
+        let rows = Rows { width: in_bytes(&width), step: in_bytes(strides.first().map_or("0", String::as_str)) };
+        Spread { bytes, strides, rows }
     }
 
     /// Strides are those of a contiguous array; along an axis with one element, or in an array with none, any will do.
@@ -255,7 +269,11 @@ impl Frame<'_> {
         let at = self.loaded(checks, &format!("%d{}", b.0), "ptr", &[0]);
         let (name, align) = (self.door.arrays[n].name.clone(), self.door.arrays[n].size_align.1);
         let written = self.door.arrays[n].access != Access::Read;
-        Ok(located(checks, at, &bytes, (name, align, written)))
+        let rows = match spread {
+            Some(Spread { rows: Rows { width, step }, .. }) => Rows { width: width.clone(), step: step.clone() },
+            None => Rows { width: bytes.clone(), step: "0".into() },
+        };
+        Ok(located(checks, at, &bytes, rows, (name, align, written)))
     }
 
     /// The working space is there, is large enough, and is aligned.
@@ -265,7 +283,8 @@ impl Frame<'_> {
         let bad = checks.either(&little, &over);
         let text = format!("scratch has fewer bytes than {}_scratch_bytes asks for", self.door.symbol);
         checks.refuse(&bad, ErrorKind::Scratch, text);
-        Ok(located(checks, "%scratch".into(), &total, ("scratch".into(), SCRATCH_ALIGN, true)))
+        let rows = Rows { width: total.clone(), step: "0".into() };
+        Ok(located(checks, "%scratch".into(), &total, rows, ("scratch".into(), SCRATCH_ALIGN, true)))
     }
 
     /// A field of a description.
@@ -304,7 +323,13 @@ impl Frame<'_> {
 }
 
 /// The range of memory from an address on, which is one.
-fn located(checks: &mut Checks, at: String, bytes: &str, (name, align, written): (String, u64, bool)) -> Range {
+fn located(
+    checks: &mut Checks,
+    at: String,
+    bytes: &str,
+    rows: Rows,
+    (name, align, written): (String, u64, bool),
+) -> Range {
     let first = checks.em.def(format_args!("ptrtoint ptr {at} to i64"));
     let null = checks.compare("eq", &first, "0");
     let some = checks.compare("ne", bytes, "0");
@@ -321,7 +346,7 @@ fn located(checks: &mut Checks, at: String, bytes: &str, (name, align, written):
         checks.refuse(&crooked, ErrorKind::Alignment, format!("the address of {name} is not a multiple of {align}"));
     }
     let end = checks.em.def(format_args!("add i64 {first}, {bytes}"));
-    Range { name, first: at, end, written }
+    Range { name, first: at, end, written, rows }
 }
 
 /// What is written overlaps nothing else; what is empty overlaps nothing.
@@ -341,11 +366,50 @@ fn apart(checks: &mut Checks, ranges: &[Range]) {
             let (some_a, some_b) = (checks.compare("ne", &a0, &a.end), checks.compare("ne", &b0, &b.end));
             let some = checks.both(&some_a, &some_b);
             let bad = checks.both(&meet, &some);
+            let bad = if a.rows.step == "0" && b.rows.step == "0" {
+                bad
+            } else {
+                entangled(checks, &bad, (a, &a0), (b, &b0))
+            };
             let written = if a.written { &a.name } else { &b.name };
             let other = if a.written { &b.name } else { &a.name };
             checks.refuse(&bad, ErrorKind::Overlap, format!("{written}, which is written, overlaps {other}"));
         }
     }
+}
+
+/// Whether two ranges that meet have memory in common: where rows are equally far apart, those of one may lie between those
+/// of the other, as columns of one matrix do. What is one piece is a row of any distance.
+fn entangled(checks: &mut Checks, meet: &str, (a, a0): (&Range, &str), (b, b0): (&Range, &str)) -> String {
+    let (look, after) = (checks.em.block(), checks.em.block());
+    let before = checks.em.here();
+    checks.em.branch(meet, &look, &after);
+    checks.em.open(&look);
+    let one = checks.compare("eq", &a.rows.step, "0");
+    let step = checks.em.def(format_args!("select i1 {one}, i64 {}, i64 {}", b.rows.step, a.rows.step));
+    let mut unequal = checks.compare("eq", &step, "0");
+    let divisor = checks.em.def(format_args!("select i1 {unequal}, i64 1, i64 {step}"));
+    let (many, other) = (checks.compare("ne", &b.rows.step, "0"), checks.compare("ne", &b.rows.step, &step));
+    let other = checks.both(&many, &other);
+    unequal = checks.either(&unequal, &other);
+    // From a row of one to the next row of the other.
+    let far = checks.em.def(format_args!("sub i64 {b0}, {a0}"));
+    let back = checks.em.def(format_args!("sub i64 {a0}, {b0}"));
+    let forward = checks.compare("uge", b0, a0);
+    let apart = checks.em.def(format_args!("select i1 {forward}, i64 {far}, i64 {back}"));
+    let rest = checks.em.def(format_args!("urem i64 {apart}, {divisor}"));
+    let (first, second) = (&a.rows.width, &b.rows.width);
+    let lower = checks.em.def(format_args!("select i1 {forward}, i64 {first}, i64 {second}"));
+    let upper = checks.em.def(format_args!("select i1 {forward}, i64 {second}, i64 {first}"));
+    let over = checks.compare("ult", &rest, &lower);
+    let end = checks.em.def(format_args!("add i64 {rest}, {upper}"));
+    let beyond = checks.compare("ugt", &end, &divisor);
+    let common = checks.either(&over, &beyond);
+    let common = checks.either(&common, &unequal);
+    let here = checks.em.here();
+    checks.em.jump(&after);
+    checks.em.open(&after);
+    checks.em.def(format_args!("phi i1 [ false, {before} ], [ {common}, {here} ]"))
 }
 
 /// A pool has a function.
