@@ -17,7 +17,8 @@ CODES = {
     "<u8": 9, "<u4": 10, "<u2": 11, "|u1": 12, "|b1": 13,
 }  # fmt: skip
 RECORD = 64
-_BYTES = ctypes.c_char * 0
+# Of memory in one piece that may be written, something that begins there.
+PIECE = (ctypes.c_char * 0).from_buffer
 # Kind and bits as DLPack writes them.
 DLPACK_CODES = {
     (2, 64): 1, (2, 32): 2, (2, 16): 3, (4, 16): 4, (0, 64): 5, (0, 32): 6, (0, 16): 7, (0, 8): 8,
@@ -33,7 +34,7 @@ def locate(value, parameter, function):
     if type(value) is ndarray and (value.dtype is parameter.dtype or value.dtype == parameter.dtype):
         # The common case, quickly: memory in one piece that may be written has an address that is soon asked for.
         try:
-            address = ctypes.addressof(_BYTES.from_buffer(value))
+            address = ctypes.addressof(PIECE(value))
         except (TypeError, ValueError, BufferError):
             pass
         else:

@@ -90,6 +90,7 @@ class Function:
         self._format = struct.Struct("=" + "".join(f"qq{2 * rest(a.axes)}" for a in self._arrays))
         self._in_order = self._given + self._made == list(range(len(self._arrays)))
         self._sizes = [_Size(size["name"], self._arrays) for size in entry["sizes"]]
+        self._size_places = self._places()
         self._size_names = [size["name"] for size in entry["sizes"]]
         self._errors = {error["code"]: error for error in entry["errors"]}
         symbols, number = entry["symbols"], ctypes.c_int64
@@ -105,6 +106,15 @@ class Function:
             self._scratch_bytes.restype, self._scratch_bytes.argtypes = ctypes.c_size_t, [number] * len(self._sizes)
         self._own = threading.local()
         self.__doc__ = self._words()
+
+    def _places(self):
+        """Where sizes stand among the numbers that describe the arrays, each as many as it has axes."""
+        starts, at = [], 0
+        for array in self._arrays:
+            starts.append(at)
+            at += 2 + 2 * array.axes
+        found = [size.found for size in self._sizes if size.found is not None]
+        return [starts[n] + 2 + axis for n, axis in found]
 
     def scratch_bytes(self, **sizes):
         """How much working space a call with these sizes needs."""
@@ -123,11 +133,19 @@ class Function:
             frame = _Frame(len(self._arrays))
             self._own.__dict__.setdefault("free", [])
         try:
-            arguments, values, located = self._arguments(arrays, out, scratch, pool, named, frame)
-            code = self._call(*arguments)
+            quick = None if named or not self._in_order else self._quick(arrays, out, frame)
+            if quick is not None:
+                arguments, values = quick, (*arrays, out)
+                self._lend(arguments, frame, scratch, pool)
+                code = self._call(*arguments)
+            else:
+                arguments, values, located = self._arguments(arrays, out, scratch, pool, named, frame)
+                code = self._call(*arguments)
         finally:
             self._own.free.append(frame)
         if code != 0:
+            if quick is not None:
+                located = [_arrays.locate(v, p, self.name) for v, p in zip(values, self._arrays)]
             raise self._refusal(code, located, arguments)
         if pool is not None and pool.interrupted:
             pool.interrupted = False
@@ -146,6 +164,33 @@ class Function:
         result = made[0] if len(made) == 1 else tuple(made) or None
         return Bound(self, arguments, result, (frame, values, located, scratch, pool))
 
+    def _quick(self, arrays, out, frame):
+        """The same as :meth:`_arguments` where all arrays are NumPy's, each in one piece that may be written, and the one result is
+        given; ``None`` where they are not."""
+        if len(arrays) + 1 != len(self._arrays) or len(self._made) != 1:
+            return None
+        flat, ndarray, address_of, piece = [], _arrays.ndarray, ctypes.addressof, _arrays.PIECE
+        for value, parameter in zip((*arrays, out), self._arrays):
+            if type(value) is not ndarray or not (value.dtype is parameter.dtype or value.dtype == parameter.dtype):
+                return None
+            shape = value.shape
+            if len(shape) != parameter.axes or parameter.layout is not None:
+                return None
+            try:
+                address = address_of(piece(value))
+            except (TypeError, ValueError, BufferError):
+                return None
+            if parameter.axes == 2:
+                flat += (address, parameter.head, *shape, shape[1], 1)
+            else:
+                flat += (address, parameter.head, *shape, *_arrays.contiguous(shape))
+        self._format.pack_into(frame.words, 0, *flat)
+        arguments = [flat[place] for place in self._size_places]
+        if len(arguments) != len(self._sizes):
+            return None
+        arguments += frame.addresses
+        return arguments
+
     def _arguments(self, arrays, out, scratch, pool, named, frame):
         """What the library is called with, the arrays in the order of the parameters, and where they lie. Descriptions go
         into the frame, which may have working space."""
@@ -160,22 +205,12 @@ class Function:
         arguments = [size.find(located, named, name) for size in self._sizes]
         if named:
             raise TypeError(f"{name} has no parameter {next(iter(named))!r}")
-        sizes = len(arguments)
         for n in self._made:
             if values[n] is None:
                 values[n] = self._allocated(self._arrays[n], arguments)
                 located[n] = locate(values[n], self._arrays[n], name)
         self._describe(located, arguments, frame)
-        if self._needs_scratch:
-            space = scratch if scratch is not None else self._space(frame, arguments[:sizes])
-            arguments.append(space.address)
-            arguments.append(space.size)
-        elif scratch is not None:
-            raise TypeError(f"{name} needs no working space")
-        if self._takes_pool:
-            arguments.append(pool.address if pool is not None else None)
-        elif pool is not None:
-            raise TypeError(f"{name} does not share out its work: it takes no pool")
+        self._lend(arguments, frame, scratch, pool)
         return arguments, values, located
 
     def _values(self, arrays, out, named):
@@ -256,12 +291,26 @@ class Function:
     def _needed(self, sizes):
         return self._scratch_bytes(*sizes)
 
+    def _lend(self, arguments, frame, scratch, pool):
+        """Adds working space and a pool to the arguments, of which the first are the sizes."""
+        if self._needs_scratch:
+            space = scratch if scratch is not None else self._space(frame, arguments[: len(self._sizes)])
+            arguments += (space.address, space.size)
+        elif scratch is not None:
+            raise TypeError(f"{self.name} needs no working space")
+        if self._takes_pool:
+            arguments.append(pool.address if pool is not None else None)
+        elif pool is not None:
+            raise TypeError(f"{self.name} does not share out its work: it takes no pool")
+
     def _space(self, frame, sizes):
-        needed = self._needed(sizes)
-        # Sizes that no memory has are refused by the call itself.
-        needed = needed if needed < 1 << 47 else 0
-        if frame.scratch is None or frame.scratch.size < needed:
-            frame.scratch = Scratch(needed)
+        if frame.sizes != sizes:
+            needed = self._needed(sizes)
+            # Sizes that no memory has are refused by the call itself.
+            needed = needed if needed < 1 << 47 else 0
+            if frame.scratch is None or frame.scratch.size < needed:
+                frame.scratch = Scratch(needed)
+            frame.sizes = sizes
         return frame.scratch
 
     def _refusal(self, code, located, arguments):
@@ -289,13 +338,14 @@ class Function:
 class _Frame:
     """What one call at a time needs: descriptions of its arrays, their addresses, and working space."""
 
-    __slots__ = ("words", "addresses", "scratch")
+    __slots__ = ("words", "addresses", "scratch", "sizes")
 
     def __init__(self, count):
         self.words = (ctypes.c_int64 * (WORDS * count))()
         first = ctypes.addressof(self.words)
         self.addresses = [first + 8 * WORDS * n for n in range(count)]
-        self.scratch = None
+        # It is large enough for these sizes.
+        self.scratch = self.sizes = None
 
 
 class Bound:
