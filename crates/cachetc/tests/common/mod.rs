@@ -28,7 +28,9 @@ pub fn cachetc_in(folder: &Path, args: &[&str]) -> Output {
 /// An empty folder for one test.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    if folder.exists() {
+    if folder.is_file() {
+        std::fs::remove_file(&folder).expect("the old file goes");
+    } else if folder.exists() {
         std::fs::remove_dir_all(&folder).expect("the old folder goes");
     }
     std::fs::create_dir_all(&folder).expect("a folder");
