@@ -70,6 +70,8 @@ def _wheel(folder, with_files):
         _add(archive, records, f"{info}/METADATA", _metadata(project).encode())
         wheel = f"Wheel-Version: 1.0\nGenerator: cachet_wheel\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
         _add(archive, records, f"{info}/WHEEL", wheel.encode())
+        for licence in ("LICENSE-APACHE", "LICENSE-MIT"):
+            _add(archive, records, f"{info}/licenses/{licence}", (HERE.parent / licence).read_bytes())
         records.append(f"{info}/RECORD,,\n")
         record = zipfile.ZipInfo(f"{info}/RECORD", date_time=(1980, 1, 1, 0, 0, 0))
         record.external_attr = 0o100644 << 16

@@ -130,6 +130,16 @@ fn main () =
         with self.assertRaisesRegex(cachet.CallError, "overlaps a"):
             DENSE.product(large[:3, 1:6], b, out=large[::2, 8:15])
 
+    def test_strides_that_nothing_walks_along_may_be_anything(self):
+        a, b = np.arange(4, dtype="f4"), np.ones((4, 5), "f4")
+        for step in (-(1 << 40), -4, 0, 4, 1 << 40):
+            one_row = np.lib.stride_tricks.as_strided(a, (1, 4), (step, 4))
+            self.assertEqual(DENSE.product(Lent(one_row), b).tolist(), [[6.0] * 5])
+            one_column = np.lib.stride_tricks.as_strided(a, (4, 1), (4, step))
+            self.assertEqual(DENSE.product(Lent(one_column), b[:1, 2:]).tolist(), (a[:, None] * np.ones(3)).tolist())
+            none = np.lib.stride_tricks.as_strided(a, (0, 4), (step, 4))
+            self.assertEqual(DENSE.product(Lent(none), b).shape, (0, 5))
+
     def test_wherever_an_operand_may_lie(self):
         """Whatever is taken has no cell in common; what has none and rows of one distance is taken."""
         random = np.random.default_rng(9)

@@ -30,6 +30,15 @@ fn has(tool: &str, program: &str) -> bool {
     }
 }
 
+/// Whether Python is there with NumPy and what makes environments, or a printed skip.
+fn has_numpy() -> bool {
+    if !has("python", "python3") {
+        return false;
+    }
+    let out = Command::new("python3").args(["-c", "import numpy, venv, ensurepip"]).output().expect("python3 starts");
+    out.status.success() || !skipped("python", text(&out.stderr).lines().last().unwrap_or("no NumPy"))
+}
+
 /// Runs a program that has to succeed; its output.
 fn run(command: &mut Command) -> String {
     let out = command.output().unwrap_or_else(|e| panic!("{command:?} starts: {e}"));
@@ -264,6 +273,49 @@ fn safe_functions_take_every_kind_of_element() {
     assert_eq!(run(&mut Command::new(program)), "all as it should be\n");
 }
 
+/// What the other languages find out when they are called, Rust says before: elements of another type, another number of axes,
+/// and a result that is an operand.
+#[test]
+fn rust_itself_refuses_other_types_and_overlap() {
+    if !tools() {
+        return;
+    }
+    let folder = scratch("refused_by_rust");
+    let build = cachet_build::Build::new(root().join(SOURCE)).compiler(CACHETC).out_dir(&folder);
+    build.only(["product64"]).write().expect("it is built");
+    let call = |a: &str, c: &str| {
+        let main = format!(
+            "mod dense {{ include!(\"dense.rs\"); }}\n\
+             fn main() {{ let (mut x, y, z) = (vec![0.0_f64; 16], vec![0.0_f64; 16], vec![0.0_f32; 16]);\n\
+             let mut w = x.clone(); let _ = (&mut w, &z);\n\
+             dense::product64({a}, (&y, [4, 4]), {c}).unwrap(); }}\n"
+        );
+        std::fs::write(folder.join("main.rs"), main).expect("a file is written");
+        let out = Command::new("rustc")
+            .args(["--edition", "2021", "--emit", "metadata", "-A", "warnings", "main.rs"])
+            .current_dir(&folder)
+            .output();
+        text(&out.expect("rustc starts").stderr)
+    };
+    assert_eq!(call("(&x, [4, 4])", "(&mut w, [4, 4])"), "");
+    let wrong = call("(&x, [4, 4])", "(&mut x, [4, 4])");
+    assert!(wrong.contains("cannot borrow `x` as mutable because it is also borrowed as immutable"), "{wrong}");
+    let wrong = call("(&z, [4, 4])", "(&mut w, [4, 4])");
+    assert!(wrong.contains("error[E0277]") && wrong.contains("Vec<f32>"), "{wrong}");
+    let wrong = call("(&x, [4, 2, 2])", "(&mut w, [4, 4])");
+    assert!(wrong.contains("error[E0277]") && wrong.contains("; 3]"), "{wrong}");
+}
+
+/// The command of `benches/calls` does what it says; its figures are not looked at.
+#[test]
+fn calls_are_measured() {
+    if !tools() || !has_numpy() {
+        return;
+    }
+    let said = run(Command::new(root().join("benches/calls/run")).env("CACHETC", CACHETC).env_remove("PYTHONPATH"));
+    assert!(said.lines().filter(|l| l.contains(" ns  (10 % ")).count() >= 9, "{said}");
+}
+
 /// Names that mean something in Rust, or in what is made.
 const NAMES: &str = "fn error (reads pool: [f32; code]) (reads array_0: [bf16; code, N]) (out code_: [i8; N]) =
   for j in 0 .. N do
@@ -277,19 +329,10 @@ fn move (mut crate: [bool; N]) =
 /// The wheel goes into an environment of its own, where the example and the package's tests run.
 #[test]
 fn the_example_in_python_runs_with_the_wheel() {
-    if !tools() || !has("python", "python3") {
+    if !tools() || !has_numpy() {
         return;
     }
     let folder = scratch("python");
-    let numpy = Command::new("python3").args(["-c", "import numpy, venv, ensurepip"]).output();
-    match numpy {
-        Ok(out) if out.status.success() => {}
-        Ok(out) => {
-            skipped("python", text(&out.stderr).lines().last().unwrap_or("no NumPy"));
-            return;
-        }
-        Err(e) => panic!("python3 starts: {e}"),
-    }
     let quiet = |command: &mut Command| {
         run(command
             .env("PYTHONDONTWRITEBYTECODE", "1")
