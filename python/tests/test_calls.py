@@ -261,6 +261,8 @@ class Refusals(unittest.TestCase):
             ("no parameter 'd'", lambda: DENSE.product(a, b, d=1)),
             ("given a twice", lambda: DENSE.product(a, b, a=a)),
             ("`out` has 2 arrays", lambda: DENSE.product(a, b, out=(b, b))),
+            ("pool is int", lambda: DENSE.shared(a, b, pool=2)),
+            ("scratch is bytearray", lambda: DENSE.product(a, b, scratch=bytearray(9))),
             ("takes no pool", lambda: DENSE.product(a, b, pool=cachet.Threads(1))),
             ("needs no working space", lambda: DENSE.add_rows(np.ones((3, 4)), np.ones(3), scratch=cachet.Scratch(9))),
             ("is no array but list", lambda: DENSE.product(a, [1.0])),
@@ -331,6 +333,16 @@ class Elements(unittest.TestCase):
         a = np.arange(6.0).reshape(2, 3)
         self.assertEqual(kernels["swapped_PlusTimes_f64"](a, a.T.copy()).tolist(), (a @ a.T).tolist())
         self.assertEqual(kernels["swapped_MinPlus_f32"](np.array([[1, 2]], "f4"), np.array([[5], [3]], "f4")).tolist(), [[5.0]])
+
+    def test_what_is_for_a_newer_processor_is_not_loaded(self):
+        from cachet._processor import missing
+
+        old = "processor : 0\nflags : fpu avx avx2 fma bmi2 f16c\n"
+        self.assertEqual(missing({"cpu": "x86-64-v3", "features": ""}, old), [])
+        self.assertEqual(missing({"cpu": "znver5", "features": "+avx2,+avx512f,-sve,+sse2,+avx512f"}, old), ["avx512f"])
+        self.assertIn("avx512vl", missing({"cpu": "x86-64-v4", "features": ""}, old))
+        self.assertEqual(missing({"cpu": "generic", "features": "+neon,+sve2"}, "Features : fp asimd sve\n"), ["sve2"])
+        self.assertEqual(missing(DENSE.manifest["target"]), [])
 
     def test_what_was_built_is_loaded(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,9 +8,9 @@ import struct
 import sys
 import threading
 
-from . import _arrays
+from . import _arrays, _processor
 from ._errors import CachetError, CallError
-from ._space import Scratch
+from ._space import Scratch, Threads
 
 # The version of the manifest that is understood here.
 MANIFEST = 1
@@ -43,6 +43,10 @@ class Kernels:
             raise CachetError(f"{str(path)!r} is no manifest of built kernels: {error}") from error
         if version != MANIFEST:
             raise CachetError(f"{str(path)!r} has version {version} of the manifest, and this package reads version {MANIFEST}")
+        missing = _processor.missing(manifest["target"])
+        if missing:
+            text = f"{str(path)!r} is for a processor with {', '.join(missing)}, which this one has not: build it for this one"
+            raise CachetError(text)
         ending = "dylib" if sys.platform == "darwin" else "so"
         library = path.parent / f"lib{manifest['prefix']}.{ending}"
         try:
@@ -293,6 +297,10 @@ class Function:
 
     def _lend(self, arguments, frame, scratch, pool):
         """Adds working space and a pool to the arguments, of which the first are the sizes."""
+        if scratch is not None and not isinstance(scratch, Scratch):
+            raise TypeError(f"{self.name}: scratch is {type(scratch).__name__}, and has to be a cachet.Scratch")
+        if pool is not None and not isinstance(pool, Threads):
+            raise TypeError(f"{self.name}: pool is {type(pool).__name__}, and has to be cachet.Threads")
         if self._needs_scratch:
             space = scratch if scratch is not None else self._space(frame, arguments[: len(self._sizes)])
             arguments += (space.address, space.size)
