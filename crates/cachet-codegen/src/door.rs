@@ -3,7 +3,7 @@
 //! A function of a library has these symbols, and nothing else of it can be seen:
 //!
 //! ```text
-//! void    NAME(int64_t size, .., void* array, .., void* scratch, pool*)
+//! void    NAME(int64_t size, .., void* array, int64_t stride, .., void* scratch, pool*)
 //! int32_t NAME_checked(int64_t size, .., const array*, .., void* scratch, size_t bytes, pool*)
 //! char*   NAME_error(int32_t code)
 //! size_t  NAME_scratch_bytes(int64_t size, ..)
@@ -12,7 +12,8 @@
 //! `NAME` believes its caller. `NAME_checked` is told of each array what it is ([`DESCRIPTION`]), tests everything that
 //! `NAME` takes for granted and can be tested ([`ErrorKind`]), and calls it. What a function needs as working space is one
 //! piece of memory of the caller, which is cut here into the arrays that the function has as scratch parameters. The last
-//! parameters are left out where a function has no use for them.
+//! parameters are left out where a function has no use for them. Strides are there where it was asked for ([`Array::strides`]):
+//! one for each axis but the last, along which elements are neighbours.
 //!
 //! Sizes are whatever a caller writes, so index arithmetic here is exact or says that it is not (`door/exact.rs`).
 
@@ -20,10 +21,10 @@ mod checks;
 mod exact;
 
 use crate::emitter::Emitter;
-use crate::function::Outcome;
+use crate::function::{self, Outcome};
 use crate::support::Support;
 use crate::types::{is_abstract, size_align};
-use cachet_core::ir::{Buffer, Fun, Program, Role, Strides, Ty};
+use cachet_core::ir::{Buffer, Fun, Ix, Program, Role, Strides, Ty, Var};
 use cachet_core::layout;
 use cachet_core::print::Names;
 use cachet_source::{Diagnostic, codes};
@@ -47,6 +48,8 @@ pub struct Door {
     pub symbol: String,
     /// Names of the sizes, in order.
     pub sizes: Vec<String>,
+    /// What stands for them in extents.
+    pub size_vars: Vec<Var>,
     /// The arrays, in order.
     pub arrays: Vec<Array>,
     /// The arrays that the working space is cut into, in order; empty where none is needed.
@@ -72,12 +75,27 @@ pub struct Array {
     pub access: Access,
     /// Its extents in sizes, as they are written.
     pub extents: Vec<String>,
+    /// The same for tools.
+    pub extent_ixs: Vec<Ix>,
     /// Extents that are nothing but a size: which.
     pub extent_sizes: Vec<Option<usize>>,
     /// The name of its layout; `None` where the last axis is contiguous.
     pub layout: Option<String>,
     /// Its axes in memory, outermost first, in sizes.
     pub physical: Vec<String>,
+    /// The same for tools.
+    pub physical_ixs: Vec<Ix>,
+    /// How many strides follow its address: 0 where it is contiguous.
+    pub strides: usize,
+}
+
+/// The parameters, by their number, that can have strides: those with rows one after another that a caller provides.
+pub(crate) fn may_be_strided(fun: &Fun) -> Vec<usize> {
+    let rows = |b: &Buffer| {
+        let info = &fun.buffers[b.index()];
+        info.extents.len() > 1 && layout::ops(&info.layout).is_empty() && !fun.scratch.contains(b)
+    };
+    fun.params.iter().enumerate().filter(|(_, b)| rows(b)).map(|(n, _)| n).collect()
 }
 
 /// What is done with an array.
@@ -198,6 +216,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) fun: &'a Fun,
     /// The symbol of the function itself.
     pub(crate) inner: &'a str,
+    /// Its parameters, by their number, that have strides.
+    pub(crate) strided: &'a [usize],
     pub(crate) door: Door,
     pub(crate) processor: Processor,
     /// What text there is so far needs of the module.
@@ -208,12 +228,12 @@ pub(crate) struct Frame<'a> {
 pub(crate) fn define(
     program: &Program,
     fun: &Fun,
-    (inner, symbol): (&str, &str),
+    (inner, symbol, strided): (&str, &str, &[usize]),
     (pool, processor): (bool, Processor),
     needs: &mut BTreeSet<Support>,
 ) -> Outcome<(String, Door)> {
-    let door = describe(program, fun, symbol, pool)?;
-    let mut frame = Frame { program, fun, inner, door, processor, needs };
+    let door = describe(program, fun, (symbol, strided), pool)?;
+    let mut frame = Frame { program, fun, inner, strided, door, processor, needs };
     let mut out = frame.plain()?;
     if !frame.door.scratch.is_empty() {
         out.push_str(&frame.scratch_bytes()?);
@@ -224,13 +244,19 @@ pub(crate) fn define(
 }
 
 /// What others need to know of a function.
-fn describe(program: &Program, fun: &Fun, symbol: &str, pool: bool) -> Outcome<Door> {
+fn describe(program: &Program, fun: &Fun, (symbol, strided): (&str, &[usize]), pool: bool) -> Outcome<Door> {
     let names = Names::of(program, fun);
     let sizes = fun.sizes.iter().map(|v| names.var(*v).to_string()).collect();
     let requires = fun.requires.iter().map(|g| names.requirement(g)).collect();
-    let all = fun.params.iter().map(|b| array(&names, fun, *b)).collect::<Outcome<Vec<_>>>()?;
+    let one = |(n, b): (usize, &Buffer)| {
+        let array = array(&names, fun, *b)?;
+        let strides = if strided.contains(&n) { array.extents.len() - 1 } else { 0 };
+        Ok(Array { strides, ..array })
+    };
+    let all = fun.params.iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?;
     let (scratch, arrays) = all.into_iter().partition(|a: &Array| a.access == Access::Scratch);
-    Ok(Door { symbol: symbol.into(), sizes, arrays, scratch, pool, requires, errors: Vec::new() })
+    let size_vars = fun.sizes.clone();
+    Ok(Door { symbol: symbol.into(), sizes, size_vars, arrays, scratch, pool, requires, errors: Vec::new() })
 }
 
 fn array(names: &Names<'_>, fun: &Fun, b: Buffer) -> Outcome<Array> {
@@ -255,23 +281,27 @@ fn array(names: &Names<'_>, fun: &Fun, b: Buffer) -> Outcome<Array> {
         Role::Mut => Access::Update,
         Role::Reads | Role::Alloc | Role::Lease(_) => Access::Read,
     };
-    let texts = |list: &[cachet_core::ir::Ix]| list.iter().map(|e| names.ix(e)).collect::<Vec<_>>();
-    let size_of = |e: &cachet_core::ir::Ix| match e {
-        cachet_core::ir::Ix::Var(v) => fun.sizes.iter().position(|s| s == v),
+    let texts = |list: &[Ix]| list.iter().map(|e| names.ix(e)).collect::<Vec<_>>();
+    let size_of = |e: &Ix| match e {
+        Ix::Var(v) => fun.sizes.iter().position(|s| s == v),
         _ => None,
     };
+    let physical = layout::physical(&info.layout, &info.extents);
     Ok(Array {
         name: info.name.clone(),
         elem: info.elem.clone(),
         size_align: size_align(&info.elem),
         access,
         extents: texts(&info.extents),
+        extent_ixs: info.extents.clone(),
         extent_sizes: info.extents.iter().map(size_of).collect(),
         layout: match &info.layout {
             cachet_core::ir::Layout::RowMajor => None,
             cachet_core::ir::Layout::Named { name, ops: _ } => Some(name.clone()),
         },
-        physical: texts(&layout::physical(&info.layout, &info.extents)),
+        physical: texts(&physical),
+        physical_ixs: physical,
+        strides: 0,
     })
 }
 
@@ -286,6 +316,12 @@ impl Frame<'_> {
         self.fun.params.iter().copied().filter(|b| !self.fun.scratch.contains(b)).collect()
     }
 
+    /// The names of an array's strides, where it has some.
+    fn strides_of(&self, b: Buffer) -> Vec<String> {
+        let strided = self.strided.iter().any(|n| self.fun.params[*n] == b);
+        if strided { function::strides(self.fun, b) } else { Vec::new() }
+    }
+
     /// `i64 %n0, i64 %n1`: the sizes as parameters.
     fn size_parameters(&self) -> Vec<String> {
         (0..self.fun.sizes.len()).map(|i| format!("i64 noundef %n{i}")).collect()
@@ -295,10 +331,13 @@ impl Frame<'_> {
     fn plain(&mut self) -> Outcome<String> {
         let (arrays, scratch) = (self.arrays(), self.scratch());
         let mut parameters = self.size_parameters();
-        parameters.extend(arrays.iter().map(|b| match self.fun.buffers[b.index()].role {
-            Role::Mut => format!("ptr noalias noundef %p{}", b.0),
-            Role::Reads | Role::Alloc | Role::Lease(_) => format!("ptr readonly noundef %p{}", b.0),
-        }));
+        for b in &arrays {
+            parameters.push(match self.fun.buffers[b.index()].role {
+                Role::Mut => format!("ptr noalias noundef %p{}", b.0),
+                Role::Reads | Role::Alloc | Role::Lease(_) => format!("ptr readonly noundef %p{}", b.0),
+            });
+            parameters.extend(self.strides_of(*b).iter().map(|s| format!("i64 noundef {s}")));
+        }
         parameters.extend((!scratch.is_empty()).then(|| "ptr noalias noundef %scratch".into()));
         parameters.extend(self.door.pool.then(|| "ptr %pool".to_string()));
         let mut em = Emitter::new();
@@ -309,6 +348,7 @@ impl Frame<'_> {
                 scratch.iter().position(|s| s == b).map_or_else(|| format!("%p{}", b.0), |at| places[at].clone());
             args.push(format!("ptr {name}"));
         }
+        args.extend(self.fun.params.iter().flat_map(|b| self.strides_of(*b)).map(|s| format!("i64 {s}")));
         args.extend(self.door.pool.then(|| "ptr %pool".to_string()));
         // Not a part of this one: its code is what was measured, whoever calls it.
         em.line(format_args!("tail call void @{}({}) noinline", self.inner, args.join(", ")));

@@ -65,7 +65,15 @@ pub(crate) struct Lower<'a, 'm> {
 }
 
 /// `define` of one function, of what its grids became, and of its uniform entry where it may be called from outside.
-pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external: bool, pool: bool) -> Outcome<String> {
+///
+/// The parameters that `strided` counts have rows apart: behind the addresses the function takes how far.
+pub(crate) fn define(
+    module: &mut Module<'_>,
+    fun: &Fun,
+    (symbol, strided): (&str, &[usize]),
+    external: bool,
+    pool: bool,
+) -> Outcome<String> {
     let mut lower = Lower {
         program: module.program,
         fun,
@@ -85,11 +93,11 @@ pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external:
         loops: Vec::new(),
         tiles: None,
     };
-    lower.parameters()?;
+    lower.parameters(strided)?;
     lower.block(&fun.body)?;
     lower.em.line("ret void");
     let linkage = if external { "" } else { "internal " };
-    let head = format!("define {linkage}void @{symbol}({})", signature(fun, pool));
+    let head = format!("define {linkage}void @{symbol}({})", signature(fun, strided, pool));
     let mut out = lower.grids.finish();
     out.push_str(&format!("{head} #0 {{\n{}}}\n", lower.em.finish()));
     if external {
@@ -101,13 +109,21 @@ pub(crate) fn define(module: &mut Module<'_>, fun: &Fun, symbol: &str, external:
 
 /// Parameters with their attributes: `noalias` for what is written, `readonly` for what is only read. Nothing is said
 /// of two that are only read: they may overlap. The pool, where there is one, comes last.
-fn signature(fun: &Fun, pool: bool) -> String {
+fn signature(fun: &Fun, strided: &[usize], pool: bool) -> String {
     let sizes = fun.sizes.iter().map(|v| format!("i64 noundef %n{}", v.0));
     let buffers = fun.params.iter().map(|b| match fun.buffers[b.index()].role {
         Role::Mut => format!("ptr noalias noundef %p{}", b.0),
         Role::Reads | Role::Alloc | Role::Lease(_) => format!("ptr readonly noundef %p{}", b.0),
     });
-    sizes.chain(buffers).chain(pool.then(|| "ptr %pool".into())).collect::<Vec<_>>().join(", ")
+    let strides = strided.iter().flat_map(|p| strides(fun, fun.params[*p]));
+    let strides = strides.map(|s| format!("i64 noundef {s}"));
+    sizes.chain(buffers).chain(strides).chain(pool.then(|| "ptr %pool".into())).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of a parameter's strides, outermost first; along the last axis elements are neighbours.
+pub(crate) fn strides(fun: &Fun, b: Buffer) -> Vec<String> {
+    let axes = fun.buffers[b.index()].extents.len();
+    (0..axes.saturating_sub(1)).map(|axis| format!("%s{}x{axis}", b.0)).collect()
 }
 
 /// The uniform entry. A pool is read from behind the buffers' addresses.
@@ -135,13 +151,16 @@ fn packed(fun: &Fun, symbol: &str, pool: bool) -> String {
 }
 
 impl Lower<'_, '_> {
-    fn parameters(&mut self) -> Outcome<()> {
+    fn parameters(&mut self, strided: &[usize]) -> Outcome<()> {
         let fun = self.fun;
         for v in &fun.sizes {
             self.vars[v.index()] = Some(Index::Plain(format!("%n{}", v.0)));
         }
-        for b in &fun.params {
-            let memory = self.memory(*b, format!("%p{}", b.0))?;
+        for (n, b) in fun.params.iter().enumerate() {
+            let mut memory = self.memory(*b, format!("%p{}", b.0))?;
+            if strided.contains(&n) {
+                memory.strides = Some(strides(fun, *b));
+            }
             self.buffers[b.index()] = Some(memory);
         }
         Ok(())
@@ -172,7 +191,7 @@ impl Lower<'_, '_> {
             let physical = layout::physical(&info.layout, &info.extents);
             physical.iter().map(|e| self.ix(e)).collect::<Outcome<Vec<_>>>()?
         };
-        Ok(Memory { base, elem: info.elem.clone(), extents, ops, physical })
+        Ok(Memory { base, elem: info.elem.clone(), extents, ops, physical, strides: None })
     }
 
     pub(crate) fn unbound(&self) -> Diagnostic {
@@ -227,7 +246,12 @@ impl Lower<'_, '_> {
         found.ok_or_else(|| self.ill_formed("a buffer is used where it is not known"))
     }
 
-    pub(crate) fn callee(&mut self, fun: FunId, types: &[cachet_core::ir::Binding]) -> Outcome<String> {
-        self.module.require(fun, types, self.span)
+    pub(crate) fn callee(
+        &mut self,
+        fun: FunId,
+        types: &[cachet_core::ir::Binding],
+        strided: &[usize],
+    ) -> Outcome<String> {
+        self.module.require(fun, types, strided, self.span)
     }
 }

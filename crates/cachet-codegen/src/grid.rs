@@ -148,13 +148,14 @@ impl Captures {
     }
 
     fn memory(&mut self, memory: &Memory) -> Memory {
-        let Memory { base, elem, extents, ops, physical } = memory;
+        let Memory { base, elem, extents, ops, physical, strides } = memory;
         Memory {
             base: self.of(base, "ptr"),
             elem: elem.clone(),
             extents: extents.iter().map(|n| self.number(n)).collect(),
             ops: ops.clone(),
             physical: physical.iter().map(|n| self.number(n)).collect(),
+            strides: strides.as_ref().map(|all| all.iter().map(|n| self.number(n)).collect()),
         }
     }
 

@@ -86,6 +86,8 @@ pub struct Export {
     pub types: Vec<Binding>,
     /// The symbol of its plain entry: a name of C.
     pub symbol: String,
+    /// Whether rows of its arrays may lie apart: then callers say how far.
+    pub strided: bool,
 }
 
 /// A module that programs in C may call.

@@ -19,6 +19,8 @@ pub(crate) struct Memory {
     pub(crate) ops: Vec<LayoutOp>,
     /// The lengths of the axes that its layout makes of the extents.
     pub(crate) physical: Vec<String>,
+    /// How many elements lie between neighbours along each axis but the last, where a caller says so. Then there is no layout.
+    pub(crate) strides: Option<Vec<String>>,
 }
 
 /// Whether an address is known to be one of its buffer's.
@@ -33,7 +35,8 @@ pub(crate) enum Bounds {
 impl Memory {
     /// So many elements in a row.
     pub(crate) fn row(base: String, elem: &Ty, count: String) -> Memory {
-        Memory { base, elem: elem.clone(), extents: vec![count.clone()], ops: vec![], physical: vec![count] }
+        let (extents, physical) = (vec![count.clone()], vec![count]);
+        Memory { base, elem: elem.clone(), extents, ops: vec![], physical, strides: None }
     }
 }
 
@@ -55,7 +58,7 @@ impl Lower<'_, '_> {
 
     /// The address of the cell that is number `i` in row-major order over the extents, whatever the layout.
     pub(crate) fn nth_cell(&mut self, memory: &Memory, i: &str) -> Outcome<String> {
-        if memory.ops.is_empty() {
+        if memory.ops.is_empty() && memory.strides.is_none() {
             return Ok(self.offset(memory, &memory.base.clone(), i));
         }
         // Variables that the function does not have.
@@ -90,10 +93,12 @@ impl Lower<'_, '_> {
     pub(crate) fn physical_address(&mut self, memory: &Memory, at: &[Ix], bounds: Bounds) -> Outcome<String> {
         let at = at.iter().map(|i| self.ix(i)).collect::<Outcome<Vec<_>>>()?;
         let Some((last, rows)) = at.split_last() else { return Err(self.ill_formed("an access has no index")) };
-        let row = self.row_major(rows, &memory.physical);
-        let row = match memory.physical.last() {
-            Some(n) => self.scale(&row, n),
-            None => row,
+        let row = match &memory.strides {
+            Some(strides) => self.row_start(rows, strides),
+            None => {
+                let row = self.row_major(rows, &memory.physical);
+                memory.physical.last().map_or(row.clone(), |n| self.scale(&row, n))
+            }
         };
         match bounds {
             Bounds::Inside => {
@@ -116,6 +121,14 @@ impl Lower<'_, '_> {
             sum = self.add(&scaled, i);
         }
         sum
+    }
+
+    /// `i0 * s0 + i1 * s1 + ..`
+    fn row_start(&mut self, at: &[String], strides: &[String]) -> String {
+        at.iter().zip(strides).fold(String::from("0"), |sum, (i, s)| {
+            let more = self.scale(i, s);
+            self.add(&sum, &more)
+        })
     }
 
     /// The address so many elements on.

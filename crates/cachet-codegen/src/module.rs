@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 struct Instance {
     fun: FunId,
     types: Vec<Binding>,
+    /// The parameters, by their number, whose rows may lie apart.
+    strided: Vec<usize>,
     symbol: String,
 }
 
@@ -52,8 +54,9 @@ impl<'a> Module<'a> {
     }
 
     /// The symbol of a function at implementations, which becomes part of the module.
-    pub(crate) fn require(&mut self, fun: FunId, types: &[Binding], span: At) -> Outcome<String> {
-        if let Some(found) = self.instances.iter().find(|i| i.fun == fun && i.types == types) {
+    pub(crate) fn require(&mut self, fun: FunId, types: &[Binding], strided: &[usize], span: At) -> Outcome<String> {
+        let same = |i: &&Instance| i.fun == fun && i.types == types && i.strided == strided;
+        if let Some(found) = self.instances.iter().find(same) {
             return Ok(found.symbol.clone());
         }
         let Some(source) = self.program.funs.get(fun.index()) else {
@@ -66,7 +69,8 @@ impl<'a> Module<'a> {
             return Err(Diagnostic::error(codes::BINDING, span.0, text));
         }
         let symbol = format!("cachet_{}_{}", sanitised(&source.name), self.instances.len());
-        self.instances.push(Instance { fun, types: types.to_vec(), symbol: symbol.clone() });
+        let strided = strided.to_vec();
+        self.instances.push(Instance { fun, types: types.to_vec(), strided, symbol: symbol.clone() });
         Ok(symbol)
     }
 
@@ -88,7 +92,7 @@ pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &
     let mut module = Module::new(program, options);
     let mut entries = Vec::new();
     for (fun, types) in funs {
-        let name = module.require(*fun, types, At::default())?;
+        let name = module.require(*fun, types, &[], At::default())?;
         let source = &program.funs[fun.index()];
         let pool = module.takes_a_pool(*fun);
         entries.push(Entry { name, sizes: source.sizes.len(), buffers: source.params.len(), pool });
@@ -101,7 +105,7 @@ pub(crate) fn emit(program: &Program, funs: &[(FunId, Vec<Binding>)], options: &
 /// A module that is a program.
 pub(crate) fn emit_main(program: &Program, main: FunId, options: &Options) -> Outcome<Text> {
     let mut module = Module::new(program, options);
-    let symbol = module.require(main, &[], At::default())?;
+    let symbol = module.require(main, &[], &[], At::default())?;
     let source = &program.funs[main.index()];
     if !source.sizes.is_empty() || !source.params.is_empty() {
         let text = format!("`{}` cannot be run: it has parameters", source.name);
@@ -124,10 +128,11 @@ pub(crate) fn emit_library(
     let (mut doors, mut text): (Vec<Door>, String) = (Vec::new(), String::new());
     let mut taken: Vec<(String, String)> = Vec::new();
     for export in exports {
-        let inner = module.require(export.fun, &export.types, At::default())?;
+        let strided = if export.strided { door::may_be_strided(&program.funs[export.fun.index()]) } else { Vec::new() };
+        let inner = module.require(export.fun, &export.types, &strided, At::default())?;
         let fun = instantiate(program, &program.funs[export.fun.index()], &export.types);
         let pool = module.takes_a_pool(export.fun);
-        let symbols = (inner.as_str(), export.symbol.as_str());
+        let symbols = (inner.as_str(), export.symbol.as_str(), strided.as_slice());
         let (lines, door) = door::define(program, &fun, symbols, (pool, processor), &mut module.support)?;
         text.push_str(&lines);
         for symbol in door.symbols() {
@@ -151,12 +156,12 @@ pub(crate) fn leans_on(
     options: &Options,
 ) -> Outcome<Option<&'static str>> {
     let mut module = Module::new(program, options);
-    module.require(fun, types, At::default())?;
+    module.require(fun, types, &[], At::default())?;
     let mut done = 0;
     while let Some(next) = module.instances.get(done) {
         let (symbol, pool) = (next.symbol.clone(), module.takes_a_pool(next.fun));
         let fun = instantiate(program, &program.funs[next.fun.index()], &next.types);
-        define(&mut module, &fun, &symbol, false, pool)?;
+        define(&mut module, &fun, (&symbol, &[]), false, pool)?;
         done += 1;
     }
     Ok(module.support.iter().find_map(|s| s.leans_on()))
@@ -169,8 +174,9 @@ impl Module<'_> {
         let mut done = 0;
         while let Some(next) = self.instances.get(done) {
             let fun = instantiate(self.program, &self.program.funs[next.fun.index()], &next.types);
-            let (symbol, pool) = (next.symbol.clone(), self.takes_a_pool(next.fun));
-            functions.push_str(&define(&mut self, &fun, &symbol, done < external, pool)?);
+            let (symbol, strided) = (next.symbol.clone(), next.strided.clone());
+            let pool = self.takes_a_pool(next.fun);
+            functions.push_str(&define(&mut self, &fun, (&symbol, &strided), done < external, pool)?);
             functions.push('\n');
             done += 1;
         }

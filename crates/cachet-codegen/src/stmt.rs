@@ -114,16 +114,22 @@ impl Lower<'_, '_> {
         for size in &call.sizes {
             args.push(format!("i64 {}", self.ix(size)?));
         }
-        for (view, param) in call.args.iter().zip(&callee.params) {
+        let (mut strided, mut strides) = (Vec::new(), Vec::new());
+        for (n, (view, param)) in call.args.iter().zip(&callee.params).enumerate() {
             let at = self.view(view)?;
+            if let Some(given) = &self.buffer(view.buffer)?.strides {
+                strided.push(n);
+                strides.extend(given.iter().map(|s| format!("i64 {s}")));
+            }
             let written = callee.buffers.get(param.index()).is_some_and(|b| b.role == Role::Mut);
             args.push(format!("ptr {}{at}", if written { "noalias " } else { "" }));
         }
         if args.len() != callee.sizes.len() + callee.params.len() {
             return Err(self.ill_formed("a call has too many or too few arguments"));
         }
+        args.extend(strides);
         args.extend(self.pool_argument(call));
-        let symbol = self.callee(call.fun, &call.types)?;
+        let symbol = self.callee(call.fun, &call.types, &strided)?;
         self.em.line(format_args!("call void @{symbol}({})", args.join(", ")));
         Ok(())
     }

@@ -25,9 +25,20 @@ impl Lower<'_, '_> {
         let starts = axes.iter().map(|(start, _)| self.ix(start)).collect::<Outcome<Vec<_>>>()?;
         // Neither `nsw` nor `inbounds`: where the part is empty, nothing is said of where it would start.
         let mut first = String::from("0");
-        for (start, extent) in starts.iter().zip(&memory.extents) {
-            let rows = self.em.def(format_args!("mul i64 {first}, {extent}"));
-            first = self.em.def(format_args!("add i64 {rows}, {start}"));
+        for (axis, (start, extent)) in starts.iter().zip(&memory.extents).enumerate() {
+            first = match &memory.strides {
+                Some(strides) => {
+                    let rows = match strides.get(axis) {
+                        Some(stride) => self.em.def(format_args!("mul i64 {start}, {stride}")),
+                        None => start.clone(),
+                    };
+                    self.em.def(format_args!("add i64 {first}, {rows}"))
+                }
+                None => {
+                    let rows = self.em.def(format_args!("mul i64 {first}, {extent}"));
+                    self.em.def(format_args!("add i64 {rows}, {start}"))
+                }
+            };
         }
         let ty = crate::types::in_memory(&memory.elem);
         Ok(self.em.def(format_args!("getelementptr {ty}, ptr {}, i64 {first}", memory.base)))

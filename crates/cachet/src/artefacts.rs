@@ -27,6 +27,8 @@ pub struct Request {
     pub with: Vec<String>,
     /// What every symbol begins with.
     pub prefix: String,
+    /// Whether rows of arrays may lie apart: then callers say how far.
+    pub strided: bool,
 }
 
 /// Which functions are built.
@@ -163,11 +165,17 @@ pub fn select(outcome: &Outcome, request: &Request, target: &Resolved) -> Result
 pub fn package(
     outcome: &Outcome,
     selection: &Selection,
-    (prefix, file): (&str, &str),
+    (request, file): (&Request, &str),
     target: Resolved,
 ) -> Result<Package, Problem> {
     let program = outcome.checked.program();
-    let export = |c: &Chosen| Export { fun: c.fun, types: c.types.clone(), symbol: format!("{prefix}_{}", c.name) };
+    let prefix = request.prefix.as_str();
+    let export = |c: &Chosen| Export {
+        fun: c.fun,
+        types: c.types.clone(),
+        symbol: format!("{prefix}_{}", c.name),
+        strided: request.strided,
+    };
     let exports: Vec<Export> = selection.chosen.iter().map(export).collect();
     for chosen in &selection.chosen {
         native::accepted(outcome, chosen.fun)?;

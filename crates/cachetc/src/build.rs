@@ -18,7 +18,7 @@ pub struct Arguments {
     file: String,
     /// Only these contractions, schedules and functions.
     names: Vec<String>,
-    /// A folder for everything that is built; or one file, if the name ends in `.o`, `.a`, `.so`, `.h`, `.json`, `.ll` or `.s`.
+    /// A folder for everything that is built; or one file, if the name ends in `.o`, `.a`, `.so`, `.h`, `.json`, `.ll`, `.s` or `.d`.
     #[arg(short, long)]
     output: PathBuf,
     /// Only these files.
@@ -27,6 +27,9 @@ pub struct Arguments {
     /// What the names of all functions and files begin with; by default the file's name.
     #[arg(long)]
     prefix: Option<String>,
+    /// Rows of arrays may lie apart, as in a part of a larger matrix: each function takes how far.
+    #[arg(long)]
+    strided: bool,
     /// An implementation for type parameters that are not bound, as `PlusTimes f32`; again for several.
     #[arg(long)]
     with: Vec<String>,
@@ -61,6 +64,8 @@ pub enum Emit {
     Asm,
     /// The program from `main`.
     Exe,
+    /// The files that were read, as a rule for `make`.
+    Deps,
 }
 
 impl Emit {
@@ -79,6 +84,7 @@ impl Emit {
             Emit::LlvmIr => format!("{prefix}.ll"),
             Emit::Asm => format!("{prefix}.s"),
             Emit::Exe => prefix.into(),
+            Emit::Deps => format!("{prefix}.d"),
         }
     }
 
@@ -92,6 +98,7 @@ impl Emit {
             "json" => Some(Emit::Manifest),
             "ll" => Some(Emit::LlvmIr),
             "s" => Some(Emit::Asm),
+            "d" => Some(Emit::Deps),
             _ => None,
         }
     }
@@ -149,7 +156,7 @@ impl Plan {
 
     /// Whether a file is made of the functions, not of `main`.
     fn library(&self) -> bool {
-        self.kinds.iter().any(|k| *k != Emit::Exe)
+        self.kinds.iter().any(|k| !matches!(k, Emit::Exe | Emit::Deps))
     }
 
     fn path(&self, kind: Emit) -> PathBuf {
@@ -177,7 +184,12 @@ fn built(arguments: &Arguments, outcome: &Outcome, format: ErrorFormat) -> Resul
         Wanted { triple: arguments.target.clone(), cpu: arguments.cpu.clone(), features: arguments.features.clone() };
     let target = target::resolve(&llvm, &wanted)?;
     let plan = Plan::new(arguments, &target)?;
-    let request = Request { names: arguments.names.clone(), with: arguments.with.clone(), prefix: plan.prefix.clone() };
+    let request = Request {
+        names: arguments.names.clone(),
+        with: arguments.with.clone(),
+        prefix: plan.prefix.clone(),
+        strided: arguments.strided,
+    };
     let selection = artefacts::select(outcome, &request, &target)?;
     if !arguments.names.is_empty()
         && let Some(left) = selection.left_out.first()
@@ -195,9 +207,15 @@ fn built(arguments: &Arguments, outcome: &Outcome, format: ErrorFormat) -> Resul
         make_folder(&plan.output)?;
     }
     let mut report = Report::default();
+    if plan.wants(Emit::Deps) {
+        put(&plan, Emit::Deps, dependencies(&plan, outcome, program).as_bytes(), &mut report)?;
+        if plan.kinds == [Emit::Deps] {
+            return Ok(OK);
+        }
+    }
     let mut functions = 0;
     if plan.library() && !selection.chosen.is_empty() {
-        let package = artefacts::package(outcome, &selection, (&plan.prefix, &arguments.file), target.clone())?;
+        let package = artefacts::package(outcome, &selection, (&request, &arguments.file), target.clone())?;
         functions = package.functions.len();
         library(&plan, &package, &llvm, &mut report)?;
     } else if plan.single && program {
@@ -323,7 +341,7 @@ fn single_program(plan: &Plan, outcome: &Outcome, llvm: &Llvm, target: &Resolved
         Some(Emit::Obj) => module.emit_object().map_err(Problem::Tool),
         Some(Emit::Asm) => module.emit_assembly().map(String::into_bytes).map_err(Problem::Tool),
         Some(Emit::LlvmIr) => Ok(ir.clone().into_bytes()),
-        Some(Emit::Static | Emit::Shared | Emit::Header | Emit::Manifest | Emit::Exe) | None => {
+        Some(Emit::Static | Emit::Shared | Emit::Header | Emit::Manifest | Emit::Exe | Emit::Deps) | None => {
             Err(Problem::User("the file has no functions that other programs can call".into()))
         }
     };
@@ -334,6 +352,32 @@ fn put(plan: &Plan, kind: Emit, bytes: &[u8], report: &mut Report) -> Result<(),
     write_file(&plan.path(kind), bytes).map_err(Problem::Tool)?;
     report.files.push(kind.file(&plan.prefix, plan.apple));
     Ok(())
+}
+
+/// `made: read read ..`, with the paths as they were found, and each that was read as a rule of its own, so that one that has
+/// gone is no reason to stop. What the compiler carries is no file.
+fn dependencies(plan: &Plan, outcome: &Outcome, program: bool) -> String {
+    let escaped = |path: &str| path.replace(' ', "\\ ").replace('#', "\\#").replace('$', "$$");
+    let read: Vec<String> = outcome
+        .sources
+        .iter()
+        .map(|(_, f)| f.name.as_str())
+        .filter(|n| !n.starts_with("cachet:"))
+        .map(escaped)
+        .collect();
+    let only = plan.kinds == [Emit::Deps];
+    let is_made = |k: &&Emit| match k {
+        Emit::Deps => only,
+        Emit::Exe => program,
+        Emit::Obj | Emit::Static | Emit::Shared | Emit::Header | Emit::Manifest | Emit::LlvmIr | Emit::Asm => true,
+    };
+    let made = plan.kinds.iter().filter(is_made).map(|k| escaped(&plan.path(*k).to_string_lossy()));
+    let made = made.collect::<Vec<_>>().join(" ");
+    let mut out = format!("{made}: {}\n", read.join(" "));
+    for file in read {
+        out.push_str(&format!("\n{file}:\n"));
+    }
+    out
 }
 
 fn make_folder(folder: &Path) -> Result<(), Problem> {

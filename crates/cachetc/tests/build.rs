@@ -92,6 +92,11 @@ fn single_files_are_what_their_ending_says() {
         good(&cachetc(&["build", "examples/dense.cachet", "layer", "-o", path(&file)]));
     }
     assert_eq!(names(&folder).len(), 7);
+    // The files that were read, for `make` and whoever reads its rules.
+    let rule = folder.join("one.d");
+    good(&cachetc(&["build", "examples/dense.cachet", "-o", path(&rule)]));
+    let wanted = format!("{}: examples/dense.cachet examples/lib/gemm.cachet\n", rule.display());
+    assert!(std::fs::read_to_string(&rule).expect("the rule").starts_with(&wanted));
     let read = |name: &str| std::fs::read(folder.join(name)).expect("the file is there");
     assert!(read("one.o").starts_with(b"\x7fELF") && read("one.so").starts_with(b"\x7fELF"));
     assert!(read("one.a").starts_with(b"!<arch>\n"));
@@ -102,6 +107,41 @@ fn single_files_are_what_their_ending_says() {
     let folder = scratch("build_main");
     good(&cachetc(&["build", "tests/suite/numbers/printed.cachet", "-o", path(&folder.join("main.ll"))]));
     assert!(std::fs::read_to_string(folder.join("main.ll")).expect("the file").contains("define i32 @main("));
+}
+
+/// With strides, every array of several axes has one for each but the last, unless it lies in a layout.
+#[test]
+fn rows_may_lie_apart() {
+    if !tools() {
+        return;
+    }
+    let folder = scratch("build_strided");
+    let lines = "import \"cachet:layouts\"
+
+fn f (reads a: [f32; L, M, N]) (reads b: [f32; N, M] in PanelMajor 4) (reads a_stride: [f32; N]) (out c: [f32; M, N]) =
+  for i in 0 .. M do
+    for j in 0 .. N do
+      store c[i, j] = load b[j, i] + load a_stride[j]
+";
+    let file = source(&folder, "rows.cachet", lines);
+    good(&cachetc_in(&folder, &["build", &file, "--strided", "-o", "out"]));
+    let header = std::fs::read_to_string(folder.join("out/rows.h")).expect("a header");
+    let wanted = "void rows_f(int64_t L, int64_t M, int64_t N, const float *a, int64_t a_stride0, int64_t a_stride1, \
+                  const float *b, const float *a_stride, float *c, int64_t c_stride);";
+    assert!(header.contains(wanted), "{header}");
+    assert!(header.contains("neighbours along the axes [a_stride0, a_stride1, 1] elements apart"), "{header}");
+    let manifest = std::fs::read_to_string(folder.join("out/rows.json")).expect("a manifest");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    let arrays = &manifest["functions"][0]["arrays"];
+    assert_eq!(arrays[0]["given_strides"], serde_json::json!(["a_stride0", "a_stride1"]));
+    assert_eq!(arrays[1]["given_strides"], serde_json::Value::Null);
+    assert_eq!(arrays[1]["memory_terms"], serde_json::json!([["/", ["+", "N", 3], 4], "M", 4]));
+    let again = scratch("build_strided_again");
+    good(&cachetc_in(&folder, &["build", &file, "--strided", "-o", path(&again)]));
+    for name in names(&again) {
+        let read = |f: &Path| std::fs::read(f.join(&name)).expect("the file is there");
+        assert!(read(&again) == read(&folder.join("out")), "{name} differs");
+    }
 }
 
 /// Nothing but the entries can be seen, and nothing is asked of any other library.

@@ -7,7 +7,8 @@ use super::exact::Exact;
 use super::{Access, DESCRIPTION, ErrorKind, ErrorText, Frame, Processor, SCRATCH_ALIGN, type_code};
 use crate::emitter::{BlockName, Emitter};
 use crate::function::Outcome;
-use cachet_core::ir::{Buffer, Layout, MAX_DIM};
+use crate::types::size_align;
+use cachet_core::ir::{Buffer, Layout, MAX_BYTES, MAX_DIM, Role};
 use cachet_core::layout;
 
 /// A range of memory that a call uses.
@@ -17,6 +18,23 @@ struct Range {
     first: String,
     end: String,
     written: bool,
+    rows: Rows,
+}
+
+/// Pieces of memory that lie equally far apart: how long each is, and from one to the next, in bytes; 0 where there is one.
+struct Rows {
+    width: String,
+    step: String,
+}
+
+/// An array with strides.
+struct Spread {
+    /// How many bytes lie between its first element and the end of its last.
+    bytes: String,
+    /// The strides that are passed on.
+    strides: Vec<String>,
+    /// What lies along the outermost axis.
+    rows: Rows,
 }
 
 /// The checked entry on its way to text.
@@ -55,12 +73,13 @@ impl Frame<'_> {
         let mut checks = Checks { em: Emitter::new(), errors: Vec::new() };
         self.sizes(&mut checks)?;
         let arrays = self.arrays();
+        let mut placed = Vec::new();
         for b in &arrays {
-            self.described(&mut checks, *b)?;
+            placed.push(self.described(&mut checks, *b)?);
         }
         let mut ranges = Vec::new();
-        for (n, b) in arrays.iter().enumerate() {
-            ranges.push(self.range(&mut checks, n, *b)?);
+        for (n, (b, spread)) in arrays.iter().zip(&placed).enumerate() {
+            ranges.push(self.range(&mut checks, n, *b, spread.as_ref())?);
         }
         let scratch = if self.door.scratch.is_empty() { None } else { Some(self.working_space(&mut checks)?) };
         ranges.extend(scratch);
@@ -70,7 +89,11 @@ impl Frame<'_> {
         }
         self.float_mode(&mut checks);
         let mut args: Vec<String> = (0..self.fun.sizes.len()).map(|i| format!("i64 %n{i}")).collect();
-        args.extend(ranges.iter().map(|r| format!("ptr {}", r.first)));
+        for (n, range) in ranges.iter().enumerate() {
+            args.push(format!("ptr {}", range.first));
+            let strides = placed.get(n).and_then(Option::as_ref).map(|s| s.strides.as_slice()).unwrap_or_default();
+            args.extend(strides.iter().map(|s| format!("i64 {s}")));
+        }
         args.extend(self.door.pool.then(|| "ptr %pool".to_string()));
         checks.em.line(format_args!("call void @{}({})", self.door.symbol, args.join(", ")));
         checks.em.line("ret i32 0");
@@ -114,7 +137,7 @@ impl Frame<'_> {
     }
 
     /// An array is described as the function has it.
-    fn described(&mut self, checks: &mut Checks, b: Buffer) -> Outcome<()> {
+    fn described(&mut self, checks: &mut Checks, b: Buffer) -> Outcome<Option<Spread>> {
         let info = self.fun.buffers[b.index()].clone();
         let (name, axes) = (&info.name, info.extents.len());
         let at = format!("%d{}", b.0);
@@ -140,8 +163,72 @@ impl Frame<'_> {
         let names = cachet_core::print::Names::of(self.program, self.fun);
         let shape = info.extents.iter().map(|e| names.ix(e)).collect::<Vec<_>>().join(", ");
         checks.refuse(&bad, ErrorKind::Shape, format!("{name} has another shape than [{shape}]"));
+        if !self.strides_of(b).is_empty() {
+            return Ok(Some(self.spread(checks, b, &at, &extents)));
+        }
         self.strides(checks, &at, (name, &info.layout), &extents);
-        Ok(())
+        Ok(None)
+    }
+
+    /// Strides that the function takes: elements of a row are neighbours, no stride is negative, and rows of what is written lie
+    /// apart. Along an axis with one element, or in an array with none, any will do, and 0 is passed on.
+    fn spread(&mut self, checks: &mut Checks, b: Buffer, at: &str, extents: &[String]) -> Spread {
+        let info = &self.fun.buffers[b.index()];
+        let (name, elem_bytes) = (info.name.clone(), size_align(&info.elem).0);
+        let written = info.role == Role::Mut;
+        let mut empty = String::from("false");
+        for extent in extents {
+            let none = checks.compare("eq", extent, "0");
+            empty = checks.either(&empty, &none);
+        }
+        let (mut bad, mut strides) = (String::from("false"), Vec::new());
+        for (axis, extent) in extents.iter().enumerate() {
+            let given = self.loaded(checks, at, "i64", &[4, axis]);
+            let many = checks.compare("sgt", extent, "1");
+            let (how, with) = if axis + 1 == extents.len() { ("ne", "1") } else { ("slt", "0") };
+            let other = checks.compare(how, &given, with);
+            let matters = checks.both(&other, &many);
+            bad = checks.either(&bad, &matters);
+            let idle = checks.em.def(format_args!("xor i1 {many}, true"));
+            let idle = checks.either(&idle, &empty);
+            strides.push(checks.em.def(format_args!("select i1 {idle}, i64 0, i64 {given}")));
+        }
+        let full = checks.em.def(format_args!("xor i1 {empty}, true"));
+        bad = checks.both(&bad, &full);
+        let text =
+            format!("neighbours along the last axis of {name} are not neighbours in memory, or a stride is negative");
+        checks.refuse(&bad, ErrorKind::Strides, text);
+        // From the innermost axis on: as many elements as lie between the first and behind the last.
+        let (mut reach, mut meet) = (String::from("1"), String::from("false"));
+        let mut width = reach.clone();
+        for (axis, (extent, stride)) in extents.iter().zip(&strides).enumerate().rev() {
+            let stride = if axis + 1 == extents.len() { "1" } else { stride };
+            width = reach.clone();
+            let many = checks.compare("sgt", extent, "1");
+            let close = checks.compare("slt", stride, &reach);
+            let close = checks.both(&close, &many);
+            meet = checks.either(&meet, &close);
+            let less = checks.em.def(format_args!("sub i64 {extent}, 1"));
+            let less = checks.em.def(format_args!("call i64 @llvm.smax.i64(i64 {less}, i64 0)"));
+            let more = Exact::new(self.fun, &mut checks.em, self.needs).product(&less, stride);
+            reach = checks.em.def(format_args!("add i64 {reach}, {more}"));
+        }
+        let bytes = Exact::new(self.fun, &mut checks.em, self.needs).product(&reach, &elem_bytes.to_string());
+        let far = checks.em.def(format_args!("icmp uge i64 {bytes}, {MAX_BYTES}"));
+        let far = checks.both(&far, &full);
+        checks.refuse(&far, ErrorKind::Strides, format!("{name} would reach over 2^47 bytes or more"));
+        if written {
+            let meet = checks.both(&meet, &full);
+            let text =
+                format!("elements of {name}, which is written, overlap each other, or its axes lie in another order");
+            checks.refuse(&meet, ErrorKind::Strides, text);
+        }
+        let bytes = checks.em.def(format_args!("select i1 {empty}, i64 0, i64 {bytes}"));
+        strides.pop();
+        let mut in_bytes =
+            |count: &str| Exact::new(self.fun, &mut checks.em, self.needs).product(count, &elem_bytes.to_string());
+        let rows = Rows { width: in_bytes(&width), step: in_bytes(strides.first().map_or("0", String::as_str)) };
+        Spread { bytes, strides, rows }
     }
 
     /// Strides are those of a contiguous array; along an axis with one element, or in an array with none, any will do.
@@ -174,12 +261,19 @@ impl Frame<'_> {
     }
 
     /// Where an array lies.
-    fn range(&mut self, checks: &mut Checks, n: usize, b: Buffer) -> Outcome<Range> {
-        let bytes = Exact::new(self.fun, &mut checks.em, self.needs).bytes(b)?;
+    fn range(&mut self, checks: &mut Checks, n: usize, b: Buffer, spread: Option<&Spread>) -> Outcome<Range> {
+        let bytes = match spread {
+            Some(spread) => spread.bytes.clone(),
+            None => Exact::new(self.fun, &mut checks.em, self.needs).bytes(b)?,
+        };
         let at = self.loaded(checks, &format!("%d{}", b.0), "ptr", &[0]);
         let (name, align) = (self.door.arrays[n].name.clone(), self.door.arrays[n].size_align.1);
         let written = self.door.arrays[n].access != Access::Read;
-        Ok(located(checks, at, &bytes, (name, align, written)))
+        let rows = match spread {
+            Some(Spread { rows: Rows { width, step }, .. }) => Rows { width: width.clone(), step: step.clone() },
+            None => Rows { width: bytes.clone(), step: "0".into() },
+        };
+        Ok(located(checks, at, &bytes, rows, (name, align, written)))
     }
 
     /// The working space is there, is large enough, and is aligned.
@@ -189,7 +283,8 @@ impl Frame<'_> {
         let bad = checks.either(&little, &over);
         let text = format!("scratch has fewer bytes than {}_scratch_bytes asks for", self.door.symbol);
         checks.refuse(&bad, ErrorKind::Scratch, text);
-        Ok(located(checks, "%scratch".into(), &total, ("scratch".into(), SCRATCH_ALIGN, true)))
+        let rows = Rows { width: total.clone(), step: "0".into() };
+        Ok(located(checks, "%scratch".into(), &total, rows, ("scratch".into(), SCRATCH_ALIGN, true)))
     }
 
     /// A field of a description.
@@ -228,7 +323,13 @@ impl Frame<'_> {
 }
 
 /// The range of memory from an address on, which is one.
-fn located(checks: &mut Checks, at: String, bytes: &str, (name, align, written): (String, u64, bool)) -> Range {
+fn located(
+    checks: &mut Checks,
+    at: String,
+    bytes: &str,
+    rows: Rows,
+    (name, align, written): (String, u64, bool),
+) -> Range {
     let first = checks.em.def(format_args!("ptrtoint ptr {at} to i64"));
     let null = checks.compare("eq", &first, "0");
     let some = checks.compare("ne", bytes, "0");
@@ -245,7 +346,7 @@ fn located(checks: &mut Checks, at: String, bytes: &str, (name, align, written):
         checks.refuse(&crooked, ErrorKind::Alignment, format!("the address of {name} is not a multiple of {align}"));
     }
     let end = checks.em.def(format_args!("add i64 {first}, {bytes}"));
-    Range { name, first: at, end, written }
+    Range { name, first: at, end, written, rows }
 }
 
 /// What is written overlaps nothing else; what is empty overlaps nothing.
@@ -265,11 +366,50 @@ fn apart(checks: &mut Checks, ranges: &[Range]) {
             let (some_a, some_b) = (checks.compare("ne", &a0, &a.end), checks.compare("ne", &b0, &b.end));
             let some = checks.both(&some_a, &some_b);
             let bad = checks.both(&meet, &some);
+            let bad = if a.rows.step == "0" && b.rows.step == "0" {
+                bad
+            } else {
+                entangled(checks, &bad, (a, &a0), (b, &b0))
+            };
             let written = if a.written { &a.name } else { &b.name };
             let other = if a.written { &b.name } else { &a.name };
             checks.refuse(&bad, ErrorKind::Overlap, format!("{written}, which is written, overlaps {other}"));
         }
     }
+}
+
+/// Whether two ranges that meet have memory in common: where rows are equally far apart, those of one may lie between those
+/// of the other, as columns of one matrix do. What is one piece is a row of any distance.
+fn entangled(checks: &mut Checks, meet: &str, (a, a0): (&Range, &str), (b, b0): (&Range, &str)) -> String {
+    let (look, after) = (checks.em.block(), checks.em.block());
+    let before = checks.em.here();
+    checks.em.branch(meet, &look, &after);
+    checks.em.open(&look);
+    let one = checks.compare("eq", &a.rows.step, "0");
+    let step = checks.em.def(format_args!("select i1 {one}, i64 {}, i64 {}", b.rows.step, a.rows.step));
+    let mut unequal = checks.compare("eq", &step, "0");
+    let divisor = checks.em.def(format_args!("select i1 {unequal}, i64 1, i64 {step}"));
+    let (many, other) = (checks.compare("ne", &b.rows.step, "0"), checks.compare("ne", &b.rows.step, &step));
+    let other = checks.both(&many, &other);
+    unequal = checks.either(&unequal, &other);
+    // From a row of one to the next row of the other.
+    let far = checks.em.def(format_args!("sub i64 {b0}, {a0}"));
+    let back = checks.em.def(format_args!("sub i64 {a0}, {b0}"));
+    let forward = checks.compare("uge", b0, a0);
+    let apart = checks.em.def(format_args!("select i1 {forward}, i64 {far}, i64 {back}"));
+    let rest = checks.em.def(format_args!("urem i64 {apart}, {divisor}"));
+    let (first, second) = (&a.rows.width, &b.rows.width);
+    let lower = checks.em.def(format_args!("select i1 {forward}, i64 {first}, i64 {second}"));
+    let upper = checks.em.def(format_args!("select i1 {forward}, i64 {second}, i64 {first}"));
+    let over = checks.compare("ult", &rest, &lower);
+    let end = checks.em.def(format_args!("add i64 {rest}, {upper}"));
+    let beyond = checks.compare("ugt", &end, &divisor);
+    let common = checks.either(&over, &beyond);
+    let common = checks.either(&common, &unequal);
+    let here = checks.em.here();
+    checks.em.jump(&after);
+    checks.em.open(&after);
+    checks.em.def(format_args!("phi i1 [ false, {before} ], [ {common}, {here} ]"))
 }
 
 /// A pool has a function.

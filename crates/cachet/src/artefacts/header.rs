@@ -29,6 +29,8 @@ pub struct ParameterNames {
     pub sizes: Vec<String>,
     /// The arrays.
     pub arrays: Vec<String>,
+    /// The strides of each array, where it has some.
+    pub strides: Vec<Vec<String>>,
     /// The working space.
     pub scratch: String,
     /// How large it is.
@@ -50,7 +52,14 @@ pub fn parameter_names(door: &Door) -> ParameterNames {
     };
     let sizes = door.sizes.iter().map(|n| name(n)).collect();
     let arrays = door.arrays.iter().map(|a| name(&a.name)).collect();
-    ParameterNames { sizes, arrays, scratch: name("scratch"), scratch_bytes: name("scratch_bytes"), pool: name("pool") }
+    let scratch = (name("scratch"), name("scratch_bytes"), name("pool"));
+    let stride = |a: &Array, axis: usize| match a.strides {
+        1 => format!("{}_stride", a.name),
+        _ => format!("{}_stride{axis}", a.name),
+    };
+    let strides = door.arrays.iter().map(|a| (0..a.strides).map(|axis| name(&stride(a, axis))).collect()).collect();
+    let (scratch, scratch_bytes, pool) = scratch;
+    ParameterNames { sizes, arrays, strides, scratch, scratch_bytes, pool }
 }
 
 /// The type of an element in C.
@@ -227,9 +236,10 @@ fn declarations(function: &Function) -> String {
     let sizes: Vec<String> = names.sizes.iter().map(|n| format!("int64_t {n}")).collect();
     let mut plain = sizes.clone();
     let mut checked = sizes.clone();
-    for (array, name) in door.arrays.iter().zip(&names.arrays) {
+    for ((array, name), strides) in door.arrays.iter().zip(&names.arrays).zip(&names.strides) {
         let constant = if array.access == Access::Read { "const " } else { "" };
         plain.push(format!("{constant}{} *{name}", c_type(&array.elem, &function.records)));
+        plain.extend(strides.iter().map(|s| format!("int64_t {s}")));
         checked.push(format!("const cachet_array *{name}"));
     }
     if !door.scratch.is_empty() {
@@ -261,8 +271,8 @@ fn about(function: &Function, names: &ParameterNames) -> String {
     let door = &function.door;
     let mut out = format!("/* {}: {}\n *\n", comment(&function.name), comment(&function.claim));
     let wide = names.arrays.iter().map(String::len).max().unwrap_or(0).max("scratch".len());
-    for (array, name) in door.arrays.iter().zip(&names.arrays) {
-        let _ = writeln!(out, " *   {name:wide$}  {}", comment(&array_words(array, function)));
+    for ((array, name), strides) in door.arrays.iter().zip(&names.arrays).zip(&names.strides) {
+        let _ = writeln!(out, " *   {name:wide$}  {}", comment(&array_words(array, strides, function)));
     }
     if !door.scratch.is_empty() {
         let (name, sizes) = (&names.scratch, names.sizes.join(", "));
@@ -283,7 +293,7 @@ fn about(function: &Function, names: &ParameterNames) -> String {
     out
 }
 
-fn array_words(array: &Array, function: &Function) -> String {
+fn array_words(array: &Array, strides: &[String], function: &Function) -> String {
     let access = match array.access {
         Access::Read => "read",
         Access::Write => "written in full, apart from all others",
@@ -291,7 +301,8 @@ fn array_words(array: &Array, function: &Function) -> String {
         Access::Scratch => "working space",
     };
     let order = match &array.layout {
-        None => "row after row".into(),
+        None if strides.is_empty() => "row after row".into(),
+        None => format!("neighbours along the axes [{}, 1] elements apart", strides.join(", ")),
         Some(name) => format!("in {name}, which is [{}] row after row", array.physical.join(", ")),
     };
     let (ty, remark) = (c_type(&array.elem, &function.records), remark(&array.elem));

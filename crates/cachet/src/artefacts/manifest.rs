@@ -2,8 +2,8 @@
 
 use super::header::{ParameterNames, TYPE_NAMES, c_type, parameter_names};
 use super::{Function, Package};
-use cachet_codegen::{Access, Array, ErrorKind, MOST_AXES, SCRATCH_ALIGN, type_code};
-use cachet_core::ir::{Elem, MAX_DIM, Ty};
+use cachet_codegen::{Access, Array, Door, ErrorKind, MOST_AXES, SCRATCH_ALIGN, type_code};
+use cachet_core::ir::{Elem, Guard, Ix, MAX_DIM, Rel, Ty};
 use serde_json::{Map, Value, json};
 
 /// The version of what this module writes; it grows when a key goes or changes its meaning.
@@ -59,7 +59,8 @@ fn function(function: &Function) -> Value {
     let sizes = door.sizes.iter().zip(&names.sizes).enumerate().map(|(n, (name, c_name))| {
         json!({ "name": name, "c_name": c_name, "least": 0, "most": MAX_DIM, "from": found(function, n) })
     });
-    let arrays = door.arrays.iter().zip(&names.arrays).map(|(a, c_name)| array(a, Some(c_name), function));
+    let all = door.arrays.iter().zip(names.arrays.iter().zip(&names.strides));
+    let arrays = all.map(|(a, (c_name, strides))| array(a, Some((c_name, strides)), function));
     let scratch = (!door.scratch.is_empty()).then(|| {
         json!({
             "align": SCRATCH_ALIGN,
@@ -91,7 +92,7 @@ fn found(function: &Function, size: usize) -> Value {
     Value::Null
 }
 
-fn array(array: &Array, c_name: Option<&String>, function: &Function) -> Value {
+fn array(array: &Array, names: Option<(&String, &Vec<String>)>, function: &Function) -> Value {
     let access = match array.access {
         Access::Read => "read",
         Access::Write => "write",
@@ -100,7 +101,7 @@ fn array(array: &Array, c_name: Option<&String>, function: &Function) -> Value {
     };
     json!({
         "name": array.name,
-        "c_name": c_name,
+        "c_name": names.map(|(c_name, _)| c_name),
         "access": access,
         "type": type_name(&array.elem, function),
         "type_code": type_code(&array.elem),
@@ -111,14 +112,57 @@ fn array(array: &Array, c_name: Option<&String>, function: &Function) -> Value {
         "shape": array.extents,
         "layout": array.layout,
         "memory": array.physical,
+        "shape_terms": array.extent_ixs.iter().map(|e| term(e, &function.door)).collect::<Vec<_>>(),
+        "memory_terms": array.physical_ixs.iter().map(|e| term(e, &function.door)).collect::<Vec<_>>(),
         "strides": strides(array),
+        "given_strides": names.map(|(_, strides)| strides).filter(|s| !s.is_empty()),
     })
 }
 
-/// Strides in elements, each as the extents to be multiplied; `null` where a layout says where elements are.
+/// An extent: a number, the name of a size, or an operator with its operands. `/` and `%` round down; a choice is `if` with a
+/// condition and two terms.
+fn term(ix: &Ix, door: &Door) -> Value {
+    let two = |op: &str, a: &Ix, b: &Ix| json!([op, term(a, door), term(b, door)]);
+    match ix {
+        Ix::Lit(n) => json!(n),
+        // Extents are made of sizes alone.
+        Ix::Var(v) | Ix::Block(v, _) | Ix::InBlock(v, _) => {
+            json!(door.size_vars.iter().position(|s| s == v).map(|at| &door.sizes[at]))
+        }
+        Ix::Add(a, b) => two("+", a, b),
+        Ix::Sub(a, b) => two("-", a, b),
+        Ix::Mul(n, a) => json!(["*", n, term(a, door)]),
+        Ix::Div(a, n) => json!(["/", term(a, door), n]),
+        Ix::Mod(a, n) => json!(["%", term(a, door), n]),
+        Ix::Min(a, b) => two("min", a, b),
+        Ix::Max(a, b) => two("max", a, b),
+        Ix::If(g, a, b) => json!(["if", condition(g, door), term(a, door), term(b, door)]),
+    }
+}
+
+fn condition(guard: &Guard, door: &Door) -> Value {
+    match guard {
+        Guard::Const(b) => json!(b),
+        Guard::Cmp(rel, a, b) => {
+            let op = match rel {
+                Rel::Eq => "==",
+                Rel::Ne => "!=",
+                Rel::Lt => "<",
+                Rel::Le => "<=",
+            };
+            json!([op, term(a, door), term(b, door)])
+        }
+        Guard::And(a, b) => json!(["and", condition(a, door), condition(b, door)]),
+        Guard::Or(a, b) => json!(["or", condition(a, door), condition(b, door)]),
+        Guard::Not(a) => json!(["not", condition(a, door)]),
+    }
+}
+
+/// Strides in elements, each as the extents to be multiplied; `null` where a layout says where elements are, or the caller.
 fn strides(array: &Array) -> Value {
     match array.layout {
         Some(_) => Value::Null,
+        None if array.strides > 0 => Value::Null,
         None => (0..array.extents.len()).map(|axis| json!(array.extents[axis + 1..])).collect(),
     }
 }
@@ -165,9 +209,10 @@ fn argument(kind: &str, name: &str, c_type: String) -> Value {
 fn plain(function: &Function, names: &ParameterNames) -> Vec<Value> {
     let door = &function.door;
     let mut out: Vec<Value> = names.sizes.iter().map(|n| argument("size", n, "int64_t".into())).collect();
-    for (array, name) in door.arrays.iter().zip(&names.arrays) {
+    for ((array, name), strides) in door.arrays.iter().zip(&names.arrays).zip(&names.strides) {
         let constant = if array.access == Access::Read { "const " } else { "" };
         out.push(argument("array", name, format!("{constant}{} *", c_type(&array.elem, &function.records))));
+        out.extend(strides.iter().map(|s| argument("stride", s, "int64_t".into())));
     }
     out.extend((!door.scratch.is_empty()).then(|| argument("scratch", &names.scratch, "void *".into())));
     out.extend(door.pool.then(|| argument("pool", &names.pool, "const cachet_pool *".into())));
