@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 pub mod account;
+pub mod cache;
 mod chain;
 pub mod count;
 mod fit;
@@ -14,3 +15,4 @@ pub mod limits;
 pub mod resources;
 mod scope;
 mod tally;
+pub mod trace;

@@ -5,14 +5,15 @@
 //! written, so that a refusal shows both sides as they stand; they are compared as [`Count`]s.
 
 use crate::count::{Count, Range, Ranges, Values};
-use cachet_core::ir::{Block, Buffer, Call, Domain, Fun, Ix, Level, Program, Role, Stmt, StmtKind, Ty, Var};
+use cachet_core::ir::{
+    Block, BlockPart, Buffer, Call, Domain, Fun, Ix, Level, Program, Role, Stmt, StmtKind, Strides, Ty, Var,
+};
 use cachet_core::layout;
 use cachet_core::print::Names;
 use cachet_core::resources::{Cost, Keep, Resources, Traffic};
 use cachet_core::rewrite::{Live, Subst};
 pub use cachet_machine::platform::Platform;
 use cachet_source::{Counterexample, Diagnostic, Kind as Severity, codes};
-use std::collections::BTreeMap;
 
 /// How many values are tried for a counterexample.
 const MOST_TRIES: usize = 200_000;
@@ -42,7 +43,7 @@ pub fn made(program: &Program, fun: &Fun, platform: &Platform) -> Resources {
 
 /// What moves in a function. `None` where an amount depends on loops in a way that is not bounded here.
 fn moved(program: &Program, fun: &Fun) -> Option<Vec<Traffic>> {
-    let mut walk = Moves { program, fun, around: Vec::new(), rows: Vec::new() };
+    let mut walk = Moves { program, fun, around: Vec::new(), loops: Vec::new(), rows: Vec::new() };
     walk.block(&fun.body)?;
     Some(walk.rows)
 }
@@ -50,7 +51,9 @@ fn moved(program: &Program, fun: &Fun) -> Option<Vec<Traffic>> {
 struct Moves<'a> {
     program: &'a Program,
     fun: &'a Fun,
+    /// How often the loops around run.
     around: Vec<Cost>,
+    loops: Vec<(Var, Domain)>,
     rows: Vec<Traffic>,
 }
 
@@ -61,8 +64,8 @@ impl Moves<'_> {
 
     fn stmt(&mut self, s: &Stmt) -> Option<()> {
         match &s.kind {
-            StmtKind::For { var: _, domain, body } => self.loops(&[domain], body),
-            StmtKind::Grid(g) => self.loops(&g.axes.iter().map(|a| &a.1).collect::<Vec<_>>(), &g.body),
+            StmtKind::For { var, domain, body } => self.loops(&[(*var, domain)], body),
+            StmtKind::Grid(g) => self.loops(&g.axes.iter().map(|a| (a.0, &a.1)).collect::<Vec<_>>(), &g.body),
             StmtKind::If { guard: _, then, els } => {
                 self.block(then)?;
                 self.block(els)
@@ -89,35 +92,86 @@ impl Moves<'_> {
         }
     }
 
-    fn loops(&mut self, domains: &[&Domain], body: &Block) -> Option<()> {
-        let before = self.around.len();
-        let inside: Option<Vec<Cost>> = domains.iter().map(|d| self.trips(d)).collect();
-        let rows = self.rows.len();
+    fn loops(&mut self, axes: &[(Var, &Domain)], body: &Block) -> Option<()> {
+        let (before, rows) = (self.around.len(), self.rows.len());
+        let mut inside = Some(Vec::new());
+        for (v, d) in axes {
+            let trips = self.trips(d);
+            inside = inside.zip(trips).map(|(mut all, t)| {
+                all.push(t);
+                all
+            });
+            self.loops.push((*v, (*d).clone()));
+        }
         // What does not move anything needs no count of its loops.
         self.around.extend(inside.clone().unwrap_or_default());
-        self.block(body)?;
+        let done = self.block(body);
         self.around.truncate(before);
+        self.loops.truncate(self.loops.len() - axes.len());
+        done?;
         (inside.is_some() || self.rows.len() == rows).then_some(())
     }
 
-    /// How often a loop runs, in sizes.
+    /// How often a loop runs at most, in sizes.
     fn trips(&self, domain: &Domain) -> Option<Cost> {
         let (lo, hi, size) = match domain {
             Domain::Range { lo, hi } => (lo, hi, None),
             Domain::Blocks { lo, hi, size } => (lo, hi, Some(*size)),
         };
+        let (lo, hi) = (self.end(lo, false)?, self.end(hi, true)?);
         let length = match lo {
-            Ix::Lit(0) => hi.clone(),
-            lo => Ix::Sub(Box::new(hi.clone()), Box::new(lo.clone())),
+            Ix::Lit(0) => hi,
+            lo => Ix::Sub(Box::new(hi), Box::new(lo)),
         };
-        if !Live::of_ix(&length).vars.iter().all(|v| self.fun.sizes.contains(v)) {
-            return None;
-        }
         Some(match (size, &length) {
             (Some(n), _) => Cost::Ceil(length, n),
             (None, Ix::Lit(_) | Ix::Var(_) | Ix::Div(..)) => Cost::Ix(length),
             (None, _) => Cost::Ix(Ix::Max(Box::new(Ix::Lit(0)), Box::new(length))),
         })
+    }
+
+    /// The most, or the least, that an index is inside the loops around, in sizes.
+    fn end(&self, ix: &Ix, most: bool) -> Option<Ix> {
+        let two = |a: &Ix, b: &Ix| Some((Box::new(self.end(a, most)?), Box::new(self.end(b, most)?)));
+        let domain = |v: &Var| self.loops.iter().rev().find(|(l, _)| l == v).map(|(_, d)| d);
+        Some(match ix {
+            Ix::Lit(_) => ix.clone(),
+            Ix::Var(v) if self.fun.sizes.contains(v) => ix.clone(),
+            Ix::Var(v) => match domain(v)? {
+                Domain::Range { lo, .. } if !most => self.end(lo, false)?,
+                Domain::Range { hi, .. } => {
+                    let last = self.end(hi, true)?;
+                    match last {
+                        Ix::Lit(n) => Ix::Lit(n.checked_sub(1)?),
+                        last => Ix::Sub(Box::new(last), Box::new(Ix::Lit(1))),
+                    }
+                }
+                Domain::Blocks { .. } => return None,
+            },
+            Ix::Add(a, b) => two(a, b).map(|(a, b)| Ix::Add(a, b))?,
+            Ix::Min(a, b) => two(a, b).map(|(a, b)| Ix::Min(a, b))?,
+            Ix::Max(a, b) => two(a, b).map(|(a, b)| Ix::Max(a, b))?,
+            Ix::Sub(a, b) => Ix::Sub(Box::new(self.end(a, most)?), Box::new(self.end(b, !most)?)),
+            Ix::Mul(n, a) => Ix::Mul(*n, Box::new(self.end(a, most == (*n >= 0))?)),
+            Ix::Div(a, n) => Ix::Div(Box::new(self.end(a, most)?), *n),
+            Ix::Mod(a, _) if self.in_sizes(a) => ix.clone(),
+            Ix::Mod(_, n) => Ix::Lit(if most { n - 1 } else { 0 }),
+            Ix::Block(g, part) => {
+                let Domain::Blocks { lo, hi, size } = domain(g)? else { return None };
+                match (part, most) {
+                    (BlockPart::Len, true) => Ix::Lit(*size),
+                    (BlockPart::Len, false) => Ix::Lit(1),
+                    (BlockPart::Hi, true) => self.end(hi, true)?,
+                    (BlockPart::Lo, false) => self.end(lo, false)?,
+                    (BlockPart::Lo, true) | (BlockPart::Hi, false) | (BlockPart::Idx, _) => return None,
+                }
+            }
+            Ix::If(..) | Ix::InBlock(..) => return None,
+        })
+    }
+
+    fn in_sizes(&self, ix: &Ix) -> bool {
+        Live::of_ix(ix).vars.iter().all(|v| self.fun.sizes.contains(v))
     }
 
     fn call(&mut self, c: &Call) -> Option<()> {
@@ -219,8 +273,15 @@ impl Goal<'_> {
             spans(&r.amount, &mut symbols);
         }
         let symbol = |n: usize| Var((self.fun.vars.len() + n) as u32);
+        // Lines of several lengths are compared by their bytes.
+        let mut lengths: Vec<Option<i64>> = self.happens.iter().chain(&self.allowed).map(|r| self.line(r)).collect();
+        lengths.dedup();
+        let weight = |line: i64| if lengths.len() > 1 { line } else { 1 };
         let sum = |rows: &[Traffic]| {
-            let one = |r: &Traffic| Some(self.count(&r.amount, self.line(r)?, &symbols));
+            let one = |r: &Traffic| {
+                let line = self.line(r)?;
+                Some(self.count(&r.amount, line, &symbols).scaled(weight(line)))
+            };
             rows.iter().try_fold(Count::zero(), |n, r| Some(n.plus(&one(r)?)))
         };
         let (Some(lhs), Some(rhs)) = (sum(&self.happens), sum(&self.allowed)) else {
@@ -389,11 +450,11 @@ pub(crate) fn root(fun: &Fun, mut b: Buffer) -> Buffer {
 
 /// The bytes that an array takes with what its layout fills up, where all of it is numbers.
 fn bytes(fun: &Fun, b: Buffer) -> Option<i64> {
-    bytes_at(fun, b, &BTreeMap::new())
+    span_at(fun, b, &crate::fit::Sizes::new())
 }
 
-/// The same with numbers for sizes.
-pub(crate) fn bytes_at(fun: &Fun, b: Buffer, sizes: &BTreeMap<Var, i64>) -> Option<i64> {
+/// At most so many bytes from the first to the last of an array, with what its layout fills up, within bounds of sizes.
+pub(crate) fn span_at(fun: &Fun, b: Buffer, sizes: &crate::fit::Sizes) -> Option<i64> {
     fn of(ty: &Ty) -> Option<i64> {
         match ty {
             Ty::Elem(e) => Some(e.bytes() as i64),
@@ -402,9 +463,16 @@ pub(crate) fn bytes_at(fun: &Fun, b: Buffer, sizes: &BTreeMap<Var, i64>) -> Opti
         }
     }
     let info = &fun.buffers[b.index()];
-    let value = |e| cachet_core::sized::value(e, &|v| sizes.get(&v).copied());
-    let lengths: Option<Vec<i64>> = info.extents.iter().map(value).collect();
-    layout::room(&info.layout, &lengths?)?.checked_mul(of(&info.elem)?)
+    let most = |e| crate::fit::bounds(e, sizes).1.map(|n| n.max(0));
+    let lengths: Vec<i64> = info.extents.iter().map(most).collect::<Option<_>>()?;
+    let elements = match &info.strides {
+        Strides::Contiguous => layout::room(&info.layout, &lengths)?,
+        Strides::Given(_) if lengths.contains(&0) => 0,
+        Strides::Given(strides) => strides.iter().zip(&lengths).try_fold(1i64, |sum, (s, n)| {
+            sum.checked_add(crate::fit::bounds(&Ix::Var(*s), sizes).1?.checked_mul(n - 1)?)
+        })?,
+    };
+    elements.checked_mul(of(&info.elem)?)
 }
 
 pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {
