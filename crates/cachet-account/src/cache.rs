@@ -94,6 +94,14 @@ impl Cache {
         found.is_some()
     }
 
+    /// Lets go of the lines of so many bytes from an address on.
+    pub fn release(&mut self, address: u64, bytes: u64) {
+        let n = self.sets.len() as u64;
+        for line in address / self.line..(address + bytes).div_ceil(self.line) {
+            self.sets[(line % n) as usize].retain(|l| *l != line);
+        }
+    }
+
     /// What it has seen.
     pub fn counted(&self) -> Counted {
         self.counted

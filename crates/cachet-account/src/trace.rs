@@ -18,12 +18,19 @@ use std::rc::Rc;
 /// Something that happens.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// An array comes into being, with its bytes.
+    /// An array comes into being: the function's parameters in their order, and what is allocated.
     Made {
         /// Its number.
         array: usize,
         /// The bytes from its first to its last.
         bytes: u64,
+        /// Where it is kept.
+        level: &'a Level,
+    },
+    /// The block ends that an array was allocated in.
+    Gone {
+        /// Its number.
+        array: usize,
     },
     /// A cell is read or written.
     Touched(Touched<'a>),
@@ -149,6 +156,12 @@ struct Lane {
     varying: BTreeSet<Local>,
 }
 
+/// What ends with a block.
+enum End {
+    Lease(usize),
+    Array(usize),
+}
+
 type Done = Result<(), Lost>;
 
 impl<'f> Frame<'f> {
@@ -178,7 +191,7 @@ impl<'f> Frame<'f> {
         let bytes = u64::try_from(elements).map_err(|_| Lost::Unknown)? * of_element;
         let number = all.arrays;
         all.arrays += 1;
-        (all.watch)(Event::Made { array: number, bytes });
+        (all.watch)(Event::Made { array: number, bytes, level: &info.level });
         let array = Array { number, extents, layout: info.layout.clone(), strides, bytes, of_element };
         Ok(Known {
             array: Rc::new(array),
@@ -194,13 +207,16 @@ impl<'f> Frame<'f> {
         for s in block {
             self.stmt(s, &mut open, all)?;
         }
-        for lease in open.into_iter().rev() {
-            (all.watch)(Event::Ended { lease });
+        for end in open.into_iter().rev() {
+            (all.watch)(match end {
+                End::Lease(lease) => Event::Ended { lease },
+                End::Array(array) => Event::Gone { array },
+            });
         }
         Ok(())
     }
 
-    fn stmt(&mut self, s: &Stmt, open: &mut Vec<usize>, all: &mut All<'_>) -> Done {
+    fn stmt(&mut self, s: &Stmt, open: &mut Vec<End>, all: &mut All<'_>) -> Done {
         if let Some(lanes) = vectors::of(&self.fun.vars, s) {
             return self.lanes(&lanes, all);
         }
@@ -222,6 +238,7 @@ impl<'f> Frame<'f> {
             }
             StmtKind::Alloc(b) => {
                 let known = self.made(*b, all)?;
+                open.push(End::Array(known.array.number));
                 self.buffers[b.index()] = Some(known);
                 Ok(())
             }
@@ -230,7 +247,7 @@ impl<'f> Frame<'f> {
                 let known = self.known(*of)?.clone();
                 let number = all.leases;
                 all.leases += 1;
-                open.push(number);
+                open.push(End::Lease(number));
                 (all.watch)(Event::Leased {
                     lease: number,
                     array: known.array.number,
