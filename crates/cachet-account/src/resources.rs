@@ -6,7 +6,8 @@
 
 use crate::count::{Count, Range, Ranges, Values};
 use cachet_core::ir::{
-    Block, BlockPart, Buffer, Call, Domain, Fun, Ix, Level, Program, Role, Stmt, StmtKind, Strides, Ty, Var,
+    Block, BlockPart, Buffer, Call, Device, Domain, Fun, Ix, Layout, Level, Program, Role, Stmt, StmtKind, Strides, Ty,
+    Var,
 };
 use cachet_core::layout;
 use cachet_core::print::Names;
@@ -14,6 +15,9 @@ use cachet_core::resources::{Cost, Keep, Resources, Traffic};
 use cachet_core::rewrite::{Live, Subst};
 pub use cachet_machine::platform::Platform;
 use cachet_source::{Counterexample, Diagnostic, Kind as Severity, codes};
+
+/// Where everything is that says no level.
+const OUTERMOST: &str = "DRAM";
 
 /// How many values are tried for a counterexample.
 const MOST_TRIES: usize = 200_000;
@@ -357,6 +361,16 @@ impl Goal<'_> {
         }
     }
 
+    /// The bytes of an array whose layout fills nothing up, in sizes.
+    fn plain_bytes(&self, b: Buffer) -> Option<Count> {
+        let info = &self.fun.buffers[b.index()];
+        let of_element = match (&info.layout, &info.strides, &info.elem) {
+            (Layout::RowMajor, Strides::Contiguous, Ty::Elem(e)) => Count::lit(e.bytes()),
+            _ => return None,
+        };
+        Some(info.extents.iter().fold(of_element, |n, e| n.times(&self.ix(e))))
+    }
+
     fn ranges(&self) -> Ranges {
         let mut out = Ranges::default();
         self.fun.sizes.iter().for_each(|v| out.enter(*v, Range::Size));
@@ -384,6 +398,28 @@ impl Goal<'_> {
             .collect();
         if texts.is_empty() { "0".into() } else { texts.join(between) }
     }
+}
+
+/// What moves, each row with its array, where it is one array's, and its bytes.
+pub(crate) fn rows_in_bytes(
+    program: &Program,
+    fun: &Fun,
+    platform: &Platform,
+) -> Vec<(Option<Buffer>, Traffic, Count)> {
+    let rows = moved(program, fun).unwrap_or_default();
+    let one = |r: Traffic| {
+        let mut symbols = Vec::new();
+        spans(&r.amount, &mut symbols);
+        let goal = Goal { program, fun, platform, level: &r.from, back: r.back, happens: vec![], allowed: vec![] };
+        let line = goal.line(&r)?;
+        let mut lines = goal.count(&r.amount, line, &symbols);
+        for (n, b) in symbols.iter().enumerate() {
+            let span = bytes(fun, *b).map(Count::lit).or_else(|| goal.plain_bytes(*b))?;
+            lines = lines.put(Var((fun.vars.len() + n) as u32), &span, None);
+        }
+        Some((symbols.first().copied(), r, lines.scaled(line)))
+    };
+    rows.into_iter().filter_map(one).collect()
 }
 
 /// The values with the smallest sum for which a count is below 0, of some tried.
@@ -498,7 +534,6 @@ pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {
 
 /// Whether something in a function speaks of levels, so that a platform is needed.
 pub fn speaks_of_levels(fun: &Fun) -> bool {
-    let mut found = fun.resources != Resources::default();
-    leases(&fun.body, &mut |_, _| found = true);
-    found
+    let outermost = |l: &Level| l.name == OUTERMOST && l.device == Device::HOST;
+    fun.resources != Resources::default() || fun.buffers.iter().any(|b| !outermost(&b.level))
 }

@@ -65,10 +65,10 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
 }
 
 /// A message and what would help.
-type Problem = (String, String);
+pub type Problem = (String, String);
 
 /// The functions that are asked for, of those that were accepted.
-fn wanted(outcome: &Outcome, name: Option<&str>) -> Result<Vec<FunId>, Problem> {
+pub fn wanted(outcome: &Outcome, name: Option<&str>) -> Result<Vec<FunId>, Problem> {
     let accepted = outcome.module.items.iter().copied().filter(|id| outcome.checked.accepts(*id));
     let Some(name) = name else { return Ok(accepted.filter(|id| outcome.module.main != Some(*id)).collect()) };
     match outcome.find(name) {
@@ -85,7 +85,7 @@ fn wanted(outcome: &Outcome, name: Option<&str>) -> Result<Vec<FunId>, Problem> 
 }
 
 /// `M=1024,N=1024`
-fn sizes(text: &str) -> Result<BTreeMap<String, i128>, String> {
+pub fn sizes(text: &str) -> Result<BTreeMap<String, i128>, String> {
     let mut out = BTreeMap::new();
     for part in text.split(',') {
         let Some((name, value)) = part.split_once('=') else { return Err(format!("`{part}` gives no size a number")) };
