@@ -5,6 +5,7 @@
 
 use crate::account;
 use crate::count::{Atom, Count, Range};
+use crate::resources::{bytes_of, span_at};
 use crate::tally::{Mode, Place, Walk};
 use cachet_core::ir::{Access, Block, Buffer, Call, Domain, Fun, Program, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::Live;
@@ -32,6 +33,8 @@ pub struct Touch {
     pub place: Place,
     /// What happens.
     pub how: How,
+    /// The bytes of an element, or, of a lease, from the first to the last; nothing where they are not known.
+    pub bytes: Option<i64>,
     /// The loops around, outermost first.
     pub loops: Vec<Around>,
 }
@@ -186,7 +189,12 @@ impl Found {
         let needed = |v: &Var| vars.contains(v) || lent.is_some_and(|l| l.contains(v));
         let loops = self.loops.iter().map(|(v, l)| Around { needed: needed(v), ..l.clone() }).collect();
         let (place, own) = (walk.place(b), walk.place(root(walk, b)));
-        let touch = Touch { place: Place { name: own.name, ..place }, how, loops };
+        let fun = walk.scope.fun;
+        let bytes = match how {
+            How::Leased => span_at(fun, root(walk, b), &crate::fit::required(fun)),
+            How::Read | How::Written => bytes_of(&fun.buffers[b.index()].elem),
+        };
+        let touch = Touch { place: Place { name: own.name, ..place }, how, bytes, loops };
         if !self.touches.contains(&touch) {
             self.touches.push(touch);
         }

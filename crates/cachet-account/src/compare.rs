@@ -116,6 +116,24 @@ pub fn compare(sides: &[Side<'_>; 2], platform: Option<&Platform>) -> Comparison
     Comparison { differences, same: same.len(), rounded: rounded.len(), names }
 }
 
+/// The rows that one program has otherwise than the one that it was made from, with no causes.
+pub fn changes(program: &Program, before: &Fun, after: &Fun, platform: Option<&Platform>) -> Comparison {
+    let side = |fun| Side { program, fun, steps: Vec::new() };
+    let mut names = Vec::new();
+    let [a, b] = [before, after].map(|f| {
+        rows(&side(f), platform)
+            .into_iter()
+            .map(|(r, c)| (r, renamed(&c, f, &mut names)))
+            .collect::<BTreeMap<Row, Count>>()
+    });
+    let zero = Count::zero();
+    let of = |r: &Row| [a.get(r).unwrap_or(&zero).clone(), b.get(r).unwrap_or(&zero).clone()];
+    let keys: BTreeSet<&Row> = a.keys().chain(b.keys()).collect();
+    let all = keys.into_iter().map(|r| Difference { row: r.clone(), counts: of(r), causes: Vec::new() });
+    let (same, differences): (Vec<Difference>, Vec<Difference>) = all.partition(|d| d.counts[0] == d.counts[1]);
+    Comparison { differences, same: same.len(), rounded: 0, names }
+}
+
 /// A count in sizes known by their names alone.
 fn renamed(c: &Count, fun: &Fun, names: &mut Vec<String>) -> Count {
     // Out of the way of the numbers that they get.

@@ -13,6 +13,7 @@ mod chain;
 pub mod compare;
 pub mod count;
 mod fit;
+pub mod hint;
 pub mod limits;
 pub mod resources;
 mod scope;

@@ -328,9 +328,12 @@ impl Goal<'_> {
         for (n, b) in symbols.iter().enumerate() {
             d = d.note(format!("bytes_{n} is what `{}` takes", self.fun.buffers[b.index()].name));
         }
-        Some(d.help(
-            "allow more, or move less often: an outer loop that the array does not depend on moves it again each time",
-        ))
+        Some(match crate::hint::hint(self.program, self.fun, None) {
+            Some(hint) => d.help(hint),
+            None => d.help(
+                "allow more, or move less often: an outer loop that the array does not depend on moves it again each time",
+            ),
+        })
     }
 
     /// Bytes of a line: of the level that is moved to, or else of the one that is moved from.
@@ -491,13 +494,6 @@ fn bytes(fun: &Fun, b: Buffer) -> Option<i64> {
 
 /// At most so many bytes from the first to the last of an array, with what its layout fills up, within bounds of sizes.
 pub(crate) fn span_at(fun: &Fun, b: Buffer, sizes: &crate::fit::Sizes) -> Option<i64> {
-    fn of(ty: &Ty) -> Option<i64> {
-        match ty {
-            Ty::Elem(e) => Some(e.bytes() as i64),
-            Ty::Abstract(_) => None,
-            Ty::Tuple(parts) => parts.iter().map(of).sum(),
-        }
-    }
     let info = &fun.buffers[b.index()];
     let most = |e| crate::fit::bounds(e, sizes).1.map(|n| n.max(0));
     let lengths: Vec<i64> = info.extents.iter().map(most).collect::<Option<_>>()?;
@@ -508,7 +504,16 @@ pub(crate) fn span_at(fun: &Fun, b: Buffer, sizes: &crate::fit::Sizes) -> Option
             sum.checked_add(crate::fit::bounds(&Ix::Var(*s), sizes).1?.checked_mul(n - 1)?)
         })?,
     };
-    elements.checked_mul(of(&info.elem)?)
+    elements.checked_mul(bytes_of(&info.elem)?)
+}
+
+/// The bytes of an element, where its type is known.
+pub(crate) fn bytes_of(ty: &Ty) -> Option<i64> {
+    match ty {
+        Ty::Elem(e) => Some(e.bytes() as i64),
+        Ty::Abstract(_) => None,
+        Ty::Tuple(parts) => parts.iter().map(bytes_of).sum(),
+    }
 }
 
 pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {

@@ -152,8 +152,18 @@ impl<'a> Shown<'a> {
     }
 }
 
+/// The rows of an account that a step changed.
+pub fn changes_json(of: &Comparison) -> Value {
+    let text = |c: &Count| c.text(&|v| of.names.get(v.index()).cloned().unwrap_or_default());
+    let one = |d: &Difference| {
+        let [before, after] = d.counts.each_ref().map(text);
+        json!({ "row": row(&d.row), "before": before, "after": after })
+    };
+    Value::Array(of.differences.iter().map(one).collect())
+}
+
 /// What a row counts.
-fn row(r: &Row) -> String {
+pub fn row(r: &Row) -> String {
     match r {
         Row::Moved { name, from, to, back } => {
             let back = if *back { " and back" } else { "" };
