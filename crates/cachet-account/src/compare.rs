@@ -138,14 +138,17 @@ pub fn changes(program: &Program, before: &Fun, after: &Fun, platform: Option<&P
 fn renamed(c: &Count, fun: &Fun, names: &mut Vec<String>) -> Count {
     // Out of the way of the numbers that they get.
     const FAR: u32 = 1 << 20;
+    let mut all: Vec<(Var, String)> = fun.sizes.iter().map(|v| (*v, fun.vars[v.index()].name.clone())).collect();
+    // Behind its variables come the bytes of the values of its open type parameters.
+    let open = fun.type_params.iter().enumerate();
+    all.extend(open.map(|(n, t)| (Var((fun.vars.len() + n) as u32), format!("sizeof {}.Value", t.name))));
     let mut out = c.clone();
-    for v in &fun.sizes {
+    for (v, _) in &all {
         out = out.put(*v, &Count::var(Var(v.0 + FAR)), None);
     }
-    for v in &fun.sizes {
-        let name = &fun.vars[v.index()].name;
-        let at = names.iter().position(|n| n == name).unwrap_or_else(|| {
-            names.push(name.clone());
+    for (v, name) in all {
+        let at = names.iter().position(|n| *n == name).unwrap_or_else(|| {
+            names.push(name);
             names.len() - 1
         });
         out = out.put(Var(v.0 + FAR), &Count::var(Var(at as u32)), None);
