@@ -1,5 +1,7 @@
-//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask sweep-tiles`.
+//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask sweep-tiles`,
+//! `cargo xtask cachegrind`.
 
+mod cachegrind;
 mod tiles;
 
 use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
@@ -25,6 +27,8 @@ enum Task {
     Nightly(Choice),
     /// Measure every tile of registers that fits, beside the one that the platform's numbers choose.
     SweepTiles(tiles::Sweep),
+    /// Count lines by the model and by valgrind's cachegrind, side by side.
+    Cachegrind(cachegrind::Count),
 }
 
 #[derive(Args)]
@@ -44,12 +48,8 @@ fn main() -> ExitCode {
     let (choice, scale) = match Arguments::parse().task {
         Task::Adversary(choice) => (choice, Scale::Ordinary),
         Task::Nightly(choice) => (choice, Scale::Nightly),
-        Task::SweepTiles(sweep) => {
-            return tiles::run(&sweep).unwrap_or_else(|why| {
-                eprintln!("{why}");
-                ExitCode::from(2)
-            });
-        }
+        Task::SweepTiles(sweep) => return done(tiles::run(&sweep)),
+        Task::Cachegrind(count) => return done(cachegrind::run(&count)),
     };
     let chosen: Vec<&'static Population> = match choice.which.as_slice() {
         [] => populations::all().iter().collect(),
@@ -66,6 +66,13 @@ fn main() -> ExitCode {
         false => print!("{}", table::text(&ran)),
     }
     ExitCode::from(u8::from(!ran.iter().all(Ran::passed)))
+}
+
+fn done(result: Result<ExitCode, String>) -> ExitCode {
+    result.unwrap_or_else(|why| {
+        eprintln!("{why}");
+        ExitCode::from(2)
+    })
 }
 
 /// Each on a thread as one becomes free; in the order of the list.

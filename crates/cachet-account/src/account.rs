@@ -76,6 +76,19 @@ impl Account {
 }
 
 fn counted(program: &Program, fun: &Fun, mode: Mode) -> Account {
+    let mut found = Found::default();
+    let names = walking(program, fun, mode, &mut |walk| found.block(walk, &fun.body, false));
+    let sizes = fun.sizes.iter().map(|v| (fun.vars[v.index()].name.clone(), *v)).collect();
+    Account { name: fun.name.clone(), exact: false, operations: found.operations, names, sizes }
+}
+
+/// Walks a function in its own sizes, and says what variables are called.
+pub(crate) fn walking(
+    program: &Program,
+    fun: &Fun,
+    mode: Mode,
+    walk: &mut dyn FnMut(&mut Walk<'_, '_>),
+) -> Vec<String> {
     let mut shared = Shared { names: fun.vars.iter().map(|v| v.name.clone()).collect(), depth: 0 };
     let mut ranges = Ranges::default();
     for v in &fun.sizes {
@@ -89,11 +102,8 @@ fn counted(program: &Program, fun: &Fun, mode: Mode) -> Account {
         values.insert(TypeParam(n as u32), Count::var(v));
     }
     let scope = Scope { program, fun, base: 0, sizes: BTreeMap::new(), blocks: BTreeMap::new(), ranges };
-    let mut walk = Walk { scope, mode, lent: BTreeMap::new(), values, locals: None, shared: &mut shared };
-    let mut found = Found::default();
-    found.block(&mut walk, &fun.body, false);
-    let sizes = fun.sizes.iter().map(|v| (fun.vars[v.index()].name.clone(), *v)).collect();
-    Account { name: fun.name.clone(), exact: false, operations: found.operations, names: shared.names, sizes }
+    walk(&mut Walk { scope, mode, lent: BTreeMap::new(), values, locals: None, shared: &mut shared });
+    shared.names
 }
 
 /// What stands around an operation.

@@ -7,10 +7,16 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 pub mod account;
+pub mod around;
+pub mod cache;
 mod chain;
+pub mod compare;
 pub mod count;
 mod fit;
+pub mod hint;
 pub mod limits;
 pub mod resources;
 mod scope;
+pub mod stages;
 mod tally;
+pub mod trace;

@@ -5,14 +5,19 @@
 //! written, so that a refusal shows both sides as they stand; they are compared as [`Count`]s.
 
 use crate::count::{Count, Range, Ranges, Values};
-use cachet_core::ir::{Block, Buffer, Call, Domain, Fun, Ix, Level, Program, Role, Stmt, StmtKind, Ty, Var};
+use cachet_core::ir::{
+    Block, BlockPart, Buffer, Call, Device, Domain, Fun, Ix, Layout, Level, Program, Role, Stmt, StmtKind, Strides, Ty,
+    Var,
+};
 use cachet_core::layout;
 use cachet_core::print::Names;
 use cachet_core::resources::{Cost, Keep, Resources, Traffic};
 use cachet_core::rewrite::{Live, Subst};
 pub use cachet_machine::platform::Platform;
 use cachet_source::{Counterexample, Diagnostic, Kind as Severity, codes};
-use std::collections::BTreeMap;
+
+/// Where everything is that says no level.
+const OUTERMOST: &str = "DRAM";
 
 /// How many values are tried for a counterexample.
 const MOST_TRIES: usize = 200_000;
@@ -42,7 +47,7 @@ pub fn made(program: &Program, fun: &Fun, platform: &Platform) -> Resources {
 
 /// What moves in a function. `None` where an amount depends on loops in a way that is not bounded here.
 fn moved(program: &Program, fun: &Fun) -> Option<Vec<Traffic>> {
-    let mut walk = Moves { program, fun, around: Vec::new(), rows: Vec::new() };
+    let mut walk = Moves { program, fun, around: Vec::new(), loops: Vec::new(), rows: Vec::new() };
     walk.block(&fun.body)?;
     Some(walk.rows)
 }
@@ -50,7 +55,9 @@ fn moved(program: &Program, fun: &Fun) -> Option<Vec<Traffic>> {
 struct Moves<'a> {
     program: &'a Program,
     fun: &'a Fun,
+    /// How often the loops around run.
     around: Vec<Cost>,
+    loops: Vec<(Var, Domain)>,
     rows: Vec<Traffic>,
 }
 
@@ -61,8 +68,8 @@ impl Moves<'_> {
 
     fn stmt(&mut self, s: &Stmt) -> Option<()> {
         match &s.kind {
-            StmtKind::For { var: _, domain, body } => self.loops(&[domain], body),
-            StmtKind::Grid(g) => self.loops(&g.axes.iter().map(|a| &a.1).collect::<Vec<_>>(), &g.body),
+            StmtKind::For { var, domain, body } => self.loops(&[(*var, domain)], body),
+            StmtKind::Grid(g) => self.loops(&g.axes.iter().map(|a| (a.0, &a.1)).collect::<Vec<_>>(), &g.body),
             StmtKind::If { guard: _, then, els } => {
                 self.block(then)?;
                 self.block(els)
@@ -89,35 +96,86 @@ impl Moves<'_> {
         }
     }
 
-    fn loops(&mut self, domains: &[&Domain], body: &Block) -> Option<()> {
-        let before = self.around.len();
-        let inside: Option<Vec<Cost>> = domains.iter().map(|d| self.trips(d)).collect();
-        let rows = self.rows.len();
+    fn loops(&mut self, axes: &[(Var, &Domain)], body: &Block) -> Option<()> {
+        let (before, rows) = (self.around.len(), self.rows.len());
+        let mut inside = Some(Vec::new());
+        for (v, d) in axes {
+            let trips = self.trips(d);
+            inside = inside.zip(trips).map(|(mut all, t)| {
+                all.push(t);
+                all
+            });
+            self.loops.push((*v, (*d).clone()));
+        }
         // What does not move anything needs no count of its loops.
         self.around.extend(inside.clone().unwrap_or_default());
-        self.block(body)?;
+        let done = self.block(body);
         self.around.truncate(before);
+        self.loops.truncate(self.loops.len() - axes.len());
+        done?;
         (inside.is_some() || self.rows.len() == rows).then_some(())
     }
 
-    /// How often a loop runs, in sizes.
+    /// How often a loop runs at most, in sizes.
     fn trips(&self, domain: &Domain) -> Option<Cost> {
         let (lo, hi, size) = match domain {
             Domain::Range { lo, hi } => (lo, hi, None),
             Domain::Blocks { lo, hi, size } => (lo, hi, Some(*size)),
         };
+        let (lo, hi) = (self.end(lo, false)?, self.end(hi, true)?);
         let length = match lo {
-            Ix::Lit(0) => hi.clone(),
-            lo => Ix::Sub(Box::new(hi.clone()), Box::new(lo.clone())),
+            Ix::Lit(0) => hi,
+            lo => Ix::Sub(Box::new(hi), Box::new(lo)),
         };
-        if !Live::of_ix(&length).vars.iter().all(|v| self.fun.sizes.contains(v)) {
-            return None;
-        }
         Some(match (size, &length) {
             (Some(n), _) => Cost::Ceil(length, n),
             (None, Ix::Lit(_) | Ix::Var(_) | Ix::Div(..)) => Cost::Ix(length),
             (None, _) => Cost::Ix(Ix::Max(Box::new(Ix::Lit(0)), Box::new(length))),
         })
+    }
+
+    /// The most, or the least, that an index is inside the loops around, in sizes.
+    fn end(&self, ix: &Ix, most: bool) -> Option<Ix> {
+        let two = |a: &Ix, b: &Ix| Some((Box::new(self.end(a, most)?), Box::new(self.end(b, most)?)));
+        let domain = |v: &Var| self.loops.iter().rev().find(|(l, _)| l == v).map(|(_, d)| d);
+        Some(match ix {
+            Ix::Lit(_) => ix.clone(),
+            Ix::Var(v) if self.fun.sizes.contains(v) => ix.clone(),
+            Ix::Var(v) => match domain(v)? {
+                Domain::Range { lo, .. } if !most => self.end(lo, false)?,
+                Domain::Range { hi, .. } => {
+                    let last = self.end(hi, true)?;
+                    match last {
+                        Ix::Lit(n) => Ix::Lit(n.checked_sub(1)?),
+                        last => Ix::Sub(Box::new(last), Box::new(Ix::Lit(1))),
+                    }
+                }
+                Domain::Blocks { .. } => return None,
+            },
+            Ix::Add(a, b) => two(a, b).map(|(a, b)| Ix::Add(a, b))?,
+            Ix::Min(a, b) => two(a, b).map(|(a, b)| Ix::Min(a, b))?,
+            Ix::Max(a, b) => two(a, b).map(|(a, b)| Ix::Max(a, b))?,
+            Ix::Sub(a, b) => Ix::Sub(Box::new(self.end(a, most)?), Box::new(self.end(b, !most)?)),
+            Ix::Mul(n, a) => Ix::Mul(*n, Box::new(self.end(a, most == (*n >= 0))?)),
+            Ix::Div(a, n) => Ix::Div(Box::new(self.end(a, most)?), *n),
+            Ix::Mod(a, _) if self.in_sizes(a) => ix.clone(),
+            Ix::Mod(_, n) => Ix::Lit(if most { n - 1 } else { 0 }),
+            Ix::Block(g, part) => {
+                let Domain::Blocks { lo, hi, size } = domain(g)? else { return None };
+                match (part, most) {
+                    (BlockPart::Len, true) => Ix::Lit(*size),
+                    (BlockPart::Len, false) => Ix::Lit(1),
+                    (BlockPart::Hi, true) => self.end(hi, true)?,
+                    (BlockPart::Lo, false) => self.end(lo, false)?,
+                    (BlockPart::Lo, true) | (BlockPart::Hi, false) | (BlockPart::Idx, _) => return None,
+                }
+            }
+            Ix::If(..) | Ix::InBlock(..) => return None,
+        })
+    }
+
+    fn in_sizes(&self, ix: &Ix) -> bool {
+        Live::of_ix(ix).vars.iter().all(|v| self.fun.sizes.contains(v))
     }
 
     fn call(&mut self, c: &Call) -> Option<()> {
@@ -219,8 +277,15 @@ impl Goal<'_> {
             spans(&r.amount, &mut symbols);
         }
         let symbol = |n: usize| Var((self.fun.vars.len() + n) as u32);
+        // Lines of several lengths are compared by their bytes.
+        let mut lengths: Vec<Option<i64>> = self.happens.iter().chain(&self.allowed).map(|r| self.line(r)).collect();
+        lengths.dedup();
+        let weight = |line: i64| if lengths.len() > 1 { line } else { 1 };
         let sum = |rows: &[Traffic]| {
-            let one = |r: &Traffic| Some(self.count(&r.amount, self.line(r)?, &symbols));
+            let one = |r: &Traffic| {
+                let line = self.line(r)?;
+                Some(self.count(&r.amount, line, &symbols).scaled(weight(line)))
+            };
             rows.iter().try_fold(Count::zero(), |n, r| Some(n.plus(&one(r)?)))
         };
         let (Some(lhs), Some(rhs)) = (sum(&self.happens), sum(&self.allowed)) else {
@@ -263,9 +328,12 @@ impl Goal<'_> {
         for (n, b) in symbols.iter().enumerate() {
             d = d.note(format!("bytes_{n} is what `{}` takes", self.fun.buffers[b.index()].name));
         }
-        Some(d.help(
-            "allow more, or move less often: an outer loop that the array does not depend on moves it again each time",
-        ))
+        Some(match crate::hint::hint(self.program, self.fun, None) {
+            Some(hint) => d.help(hint),
+            None => d.help(
+                "allow more, or move less often: an outer loop that the array does not depend on moves it again each time",
+            ),
+        })
     }
 
     /// Bytes of a line: of the level that is moved to, or else of the one that is moved from.
@@ -296,6 +364,16 @@ impl Goal<'_> {
         }
     }
 
+    /// The bytes of an array whose layout fills nothing up, in sizes.
+    fn plain_bytes(&self, b: Buffer) -> Option<Count> {
+        let info = &self.fun.buffers[b.index()];
+        let of_element = match (&info.layout, &info.strides, &info.elem) {
+            (Layout::RowMajor, Strides::Contiguous, Ty::Elem(e)) => Count::lit(e.bytes()),
+            _ => return None,
+        };
+        Some(info.extents.iter().fold(of_element, |n, e| n.times(&self.ix(e))))
+    }
+
     fn ranges(&self) -> Ranges {
         let mut out = Ranges::default();
         self.fun.sizes.iter().for_each(|v| out.enter(*v, Range::Size));
@@ -323,6 +401,28 @@ impl Goal<'_> {
             .collect();
         if texts.is_empty() { "0".into() } else { texts.join(between) }
     }
+}
+
+/// What moves, each row with its array, where it is one array's, and its bytes.
+pub(crate) fn rows_in_bytes(
+    program: &Program,
+    fun: &Fun,
+    platform: &Platform,
+) -> Vec<(Option<Buffer>, Traffic, Count)> {
+    let rows = moved(program, fun).unwrap_or_default();
+    let one = |r: Traffic| {
+        let mut symbols = Vec::new();
+        spans(&r.amount, &mut symbols);
+        let goal = Goal { program, fun, platform, level: &r.from, back: r.back, happens: vec![], allowed: vec![] };
+        let line = goal.line(&r)?;
+        let mut lines = goal.count(&r.amount, line, &symbols);
+        for (n, b) in symbols.iter().enumerate() {
+            let span = bytes(fun, *b).map(Count::lit).or_else(|| goal.plain_bytes(*b))?;
+            lines = lines.put(Var((fun.vars.len() + n) as u32), &span, None);
+        }
+        Some((symbols.first().copied(), r, lines.scaled(line)))
+    };
+    rows.into_iter().filter_map(one).collect()
 }
 
 /// The values with the smallest sum for which a count is below 0, of some tried.
@@ -389,22 +489,31 @@ pub(crate) fn root(fun: &Fun, mut b: Buffer) -> Buffer {
 
 /// The bytes that an array takes with what its layout fills up, where all of it is numbers.
 fn bytes(fun: &Fun, b: Buffer) -> Option<i64> {
-    bytes_at(fun, b, &BTreeMap::new())
+    span_at(fun, b, &crate::fit::Sizes::new())
 }
 
-/// The same with numbers for sizes.
-pub(crate) fn bytes_at(fun: &Fun, b: Buffer, sizes: &BTreeMap<Var, i64>) -> Option<i64> {
-    fn of(ty: &Ty) -> Option<i64> {
-        match ty {
-            Ty::Elem(e) => Some(e.bytes() as i64),
-            Ty::Abstract(_) => None,
-            Ty::Tuple(parts) => parts.iter().map(of).sum(),
-        }
-    }
+/// At most so many bytes from the first to the last of an array, with what its layout fills up, within bounds of sizes.
+pub(crate) fn span_at(fun: &Fun, b: Buffer, sizes: &crate::fit::Sizes) -> Option<i64> {
     let info = &fun.buffers[b.index()];
-    let value = |e| cachet_core::sized::value(e, &|v| sizes.get(&v).copied());
-    let lengths: Option<Vec<i64>> = info.extents.iter().map(value).collect();
-    layout::room(&info.layout, &lengths?)?.checked_mul(of(&info.elem)?)
+    let most = |e| crate::fit::bounds(e, sizes).1.map(|n| n.max(0));
+    let lengths: Vec<i64> = info.extents.iter().map(most).collect::<Option<_>>()?;
+    let elements = match &info.strides {
+        Strides::Contiguous => layout::room(&info.layout, &lengths)?,
+        Strides::Given(_) if lengths.contains(&0) => 0,
+        Strides::Given(strides) => strides.iter().zip(&lengths).try_fold(1i64, |sum, (s, n)| {
+            sum.checked_add(crate::fit::bounds(&Ix::Var(*s), sizes).1?.checked_mul(n - 1)?)
+        })?,
+    };
+    elements.checked_mul(bytes_of(&info.elem)?)
+}
+
+/// The bytes of an element, where its type is known.
+pub(crate) fn bytes_of(ty: &Ty) -> Option<i64> {
+    match ty {
+        Ty::Elem(e) => Some(e.bytes() as i64),
+        Ty::Abstract(_) => None,
+        Ty::Tuple(parts) => parts.iter().map(bytes_of).sum(),
+    }
 }
 
 pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {
@@ -430,7 +539,6 @@ pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {
 
 /// Whether something in a function speaks of levels, so that a platform is needed.
 pub fn speaks_of_levels(fun: &Fun) -> bool {
-    let mut found = fun.resources != Resources::default();
-    leases(&fun.body, &mut |_, _| found = true);
-    found
+    let outermost = |l: &Level| l.name == OUTERMOST && l.device == Device::HOST;
+    fun.resources != Resources::default() || fun.buffers.iter().any(|b| !outermost(&b.level))
 }

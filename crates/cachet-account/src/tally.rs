@@ -381,7 +381,7 @@ impl<'a> Walk<'a, '_> {
         extents.iter().fold(Count::lit(1), |n, e| n.times(&self.scope.ix(e)))
     }
 
-    fn place(&self, b: Buffer) -> Place {
+    pub fn place(&self, b: Buffer) -> Place {
         let fun = self.scope.fun;
         if let Some(p) = self.lent.get(&b) {
             return p.clone();

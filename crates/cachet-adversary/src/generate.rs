@@ -5,6 +5,7 @@ pub mod contractions;
 pub mod formulas;
 pub mod functions;
 pub mod hostile_texts;
+pub mod leases;
 pub mod lies;
 pub mod nests;
 pub mod places;

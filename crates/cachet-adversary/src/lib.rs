@@ -14,6 +14,7 @@ pub mod corpus;
 pub mod fuzzing;
 pub mod generate;
 pub mod judge;
+pub mod kept;
 pub mod lie;
 pub mod memory;
 pub mod minimise;

@@ -1,6 +1,7 @@
 //! What breaks things: one change at a time to a program, to a function, to a recipe, to a step's definition, or to what a
 //! step proposes.
 
+pub mod budgets;
 pub mod certificates;
 pub mod faults;
 pub mod formulas;

@@ -1,5 +1,6 @@
 //! The populations, by promise.
 
+mod accounts;
 mod any_bytes;
 mod certificates;
 mod claims;
@@ -56,6 +57,8 @@ pub fn all() -> &'static [Population] {
         contexts::OF_BRANCHES,
         counterexamples::GOLDEN,
         counterexamples::DRAWN,
+        accounts::DRAWN,
+        accounts::CHANGED,
         garbage::IN_PROCESS,
         garbage::BY_COMMAND,
         any_bytes::ON_TARGETS,

@@ -49,4 +49,4 @@ fn native_child() {
     cachet_adversary::native::serve_if_asked();
 }
 
-promises!(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p12, p13, p14, p15, p16, p17, p18, p19, p20);
+promises!(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, p18, p19, p20);

@@ -45,6 +45,8 @@ pub struct Outcome {
     pub conditions: usize,
     /// What was found of each condition.
     pub proofs: Proofs,
+    /// The root file's platform, where levels or schedules are spoken of.
+    pub platform: Option<Platform>,
 }
 
 impl Outcome {
@@ -142,7 +144,7 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
         work.visit(id);
     }
     let order = work.order();
-    let Work { checker, of_file, mut reports, traces, conditions, .. } = work;
+    let Work { checker, of_file, mut reports, traces, conditions, platform, .. } = work;
     diagnostics.extend(of_file);
     diagnostics.extend(order.iter().filter_map(|id| reports.remove(id)).flatten());
     let claims = module.scripts.iter().filter_map(|s| checker.claim(s.fun).map(|c| (s.fun, c.clone()))).collect();
@@ -150,7 +152,7 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     if let Some(bytes) = proofs.to_bytes() {
         world.keep_proofs(root, &bytes);
     }
-    Outcome { sources, diagnostics, checked, module, claims, traces, conditions, proofs }
+    Outcome { sources, diagnostics, checked, module, claims, traces, conditions, proofs, platform }
 }
 
 /// From how many schedules on several threads are worth their start.

@@ -5,8 +5,9 @@ use cachet::pipeline::{self, Outcome};
 use cachet::world::World;
 use cachet_account::account::{Account, Mode, Operation, Place, What, account};
 use cachet_account::count::{Count, Values};
+use cachet_account::hint::hint;
 use cachet_account::limits::{Limit, limits};
-use cachet_core::ir::FunId;
+use cachet_core::ir::{Fun, FunId, Program};
 use cachet_machine::platform::Platform;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -45,9 +46,9 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
     let accounts: Vec<Account> = wanted.iter().map(|id| account(program, &program.funs[id.index()], mode)).collect();
     let platform = cachet_frontend::platform(file, terminal::disk().files());
     let mut shown = Vec::new();
-    for a in &accounts {
+    for (a, id) in accounts.iter().zip(&wanted) {
         match Shown::new(a, sizes.as_ref(), name.is_some()) {
-            Ok(s) => shown.push(s.on(platform.as_ref())),
+            Ok(s) => shown.push(s.on(platform.as_ref()).hinted(program, &program.funs[id.index()])),
             Err((problem, help)) => {
                 terminal::unable(format, &problem, Some(&help));
                 return UNABLE;
@@ -65,11 +66,11 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
 }
 
 /// A message and what would help.
-type Problem = (String, String);
+pub type Problem = (String, String);
 
 /// The functions that are asked for, of those that were accepted.
-fn wanted(outcome: &Outcome, name: Option<&str>) -> Result<Vec<FunId>, Problem> {
-    let accepted = outcome.module.items.iter().copied().filter(|id| outcome.checked.accepts(*id));
+pub fn wanted(outcome: &Outcome, name: Option<&str>) -> Result<Vec<FunId>, Problem> {
+    let accepted = outcome.items().into_iter().filter(|id| outcome.checked.accepts(*id));
     let Some(name) = name else { return Ok(accepted.filter(|id| outcome.module.main != Some(*id)).collect()) };
     match outcome.find(name) {
         Some(id) if outcome.checked.accepts(id) => Ok(vec![id]),
@@ -85,7 +86,7 @@ fn wanted(outcome: &Outcome, name: Option<&str>) -> Result<Vec<FunId>, Problem> 
 }
 
 /// `M=1024,N=1024`
-fn sizes(text: &str) -> Result<BTreeMap<String, i128>, String> {
+pub fn sizes(text: &str) -> Result<BTreeMap<String, i128>, String> {
     let mut out = BTreeMap::new();
     for part in text.split(',') {
         let Some((name, value)) = part.split_once('=') else { return Err(format!("`{part}` gives no size a number")) };
@@ -103,6 +104,8 @@ fn sizes(text: &str) -> Result<BTreeMap<String, i128>, String> {
 /// An account, and numbers for its sizes if they are wanted.
 struct Shown<'a> {
     account: &'a Account,
+    /// What would move less.
+    hint: Option<String>,
     values: Option<Values>,
     /// The platform's name, and what bounds the function there.
     limits: Option<(String, Vec<Limit>)>,
@@ -111,7 +114,7 @@ struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// With sizes by name. Of one function all have to be its own; of a whole file each takes those that it has.
     fn new(account: &'a Account, sizes: Option<&BTreeMap<String, i128>>, alone: bool) -> Result<Shown<'a>, Problem> {
-        let Some(sizes) = sizes else { return Ok(Shown { account, values: None, limits: None }) };
+        let Some(sizes) = sizes else { return Ok(Shown { account, hint: None, values: None, limits: None }) };
         let known: Vec<&str> = account.sizes.iter().map(|(name, _)| name.as_str()).collect();
         let list = format!("its sizes are {}", known.join(", "));
         if let (true, Some(other)) = (alone, sizes.keys().find(|k| !known.contains(&k.as_str()))) {
@@ -126,7 +129,13 @@ impl<'a> Shown<'a> {
                 None => return Err((format!("no number is given for the size `{name}` of `{}`", account.name), list)),
             }
         }
-        Ok(Shown { account, values: Some(values), limits: None })
+        Ok(Shown { account, hint: None, values: Some(values), limits: None })
+    }
+
+    /// With a change that would move less.
+    fn hinted(mut self, program: &Program, fun: &Fun) -> Shown<'a> {
+        self.hint = hint(program, fun, self.values.as_ref());
+        self
     }
 
     /// With what bounds it on a machine. That takes numbers for all sizes.
@@ -178,6 +187,9 @@ impl<'a> Shown<'a> {
                 out.push_str(&format!("    {:wide$}  {:.0}\n", l.part, l.cycles.ceil()));
             }
             out.push_str(&format!("  bound by {}\n", limits[0].part));
+        }
+        if let Some(hint) = &self.hint {
+            out.push_str(&format!("  hint: {hint}\n"));
         }
         out.push_str(if self.account.exact {
             "  counted exactly\n"
@@ -248,6 +260,7 @@ impl<'a> Shown<'a> {
             "operations": operations,
             "levels": levels,
             "work": self.work_json(&total),
+            "hint": self.hint,
             "platform": self.limits.as_ref().map(|(name, _)| name),
             "limits": self.limits.as_ref().map(|(_, limits)| {
                 let one = |l: &Limit| json!({ "part": l.part, "cycles": l.cycles });

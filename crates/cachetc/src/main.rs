@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod changed;
 mod check;
+mod compare;
 mod cross;
 mod doctor;
 mod explain;
@@ -98,6 +99,9 @@ enum Command {
         /// Count what is left over by blocks as it is, not as full blocks.
         #[arg(long)]
         exact: bool,
+        /// Two functions side by side: the rows that differ, and which decision makes them.
+        #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["name", "exact"])]
+        compare: Option<Vec<String>>,
         /// The same facts for tools.
         #[arg(long)]
         json: bool,
@@ -193,8 +197,12 @@ fn dispatch(arguments: Arguments, cleared: &[String]) -> u8 {
         Command::Scheduled { file, name, steps, relate, json } => {
             scheduled::run(&file, name.as_deref(), scheduled::Options { steps, relate, json }, format)
         }
-        Command::Account { file, name, at, exact, json } => {
-            account::run(&file, name.as_deref(), &account::Options { at, exact, json }, format)
+        Command::Account { file, name, at, exact, compare, json } => {
+            let options = account::Options { at, exact, json };
+            match compare.as_deref() {
+                Some([a, b]) => compare::run(&file, [a, b], &options, format),
+                Some(_) | None => account::run(&file, name.as_deref(), &options, format),
+            }
         }
         Command::Run { file, interpret, threads } => run::run(&file, interpret, threads, format),
         Command::Test { files, interpret, bless } => test::run(&files, test::Options { interpret, bless }, format),

@@ -1,9 +1,10 @@
 //! `cachetc scheduled`: the loops, what each step changed, how it was proved, and what is claimed.
 
 use crate::changed::{changed, marked};
-use crate::{ErrorFormat, OK, REFUSED, UNABLE, heat, json, terminal};
+use crate::{ErrorFormat, OK, REFUSED, UNABLE, compare, heat, json, terminal};
 use cachet::claim;
 use cachet::pipeline::{self, Outcome, Trace};
+use cachet_account::compare::changes;
 use cachet_check::condition::Proved;
 use cachet_check::relation::{Point, TracedMove};
 use cachet_core::ir::{Fun, FunId};
@@ -105,6 +106,7 @@ fn walk(outcome: &Outcome, trace: &Trace, options: Options, paint: Paint) -> Str
             let new = changed(&listing(program, trace.before(n)), &after);
             text.push_str(&format!("\n{}", paint.program(&marked(&after, &new))));
             text.push_str(&proved(&s.conditions));
+            text.push_str(&accounted(outcome, trace, n));
             let lines: Vec<String> = trace.moves(program, n).into_iter().filter_map(|m| line(m.at)).collect();
             if !lines.is_empty() {
                 text.push_str(&format!("  along the recipe: {}\n", lines.join("; ")));
@@ -116,6 +118,27 @@ fn walk(outcome: &Outcome, trace: &Trace, options: Options, paint: Paint) -> Str
         parts.push(text.trim_end().to_string());
     }
     parts.join("\n\n")
+}
+
+/// What a step did to the account: the rows that it changed.
+fn accounted(outcome: &Outcome, trace: &Trace, n: usize) -> String {
+    let all = changes(outcome.checked.program(), trace.before(n), trace.steps[n].after(), outcome.platform.as_ref());
+    let name = |v: cachet_core::ir::Var| all.names.get(v.index()).cloned().unwrap_or_default();
+    let mut out = String::new();
+    for d in &all.differences {
+        let [before, after] = d.counts.each_ref().map(|c| c.text(&name));
+        let row = compare::row(&d.row);
+        out.push_str(&match d.counts.each_ref().map(|c| c.is_zero()) {
+            [true, _] => format!("    {row}: {after}\n"),
+            [_, true] => format!("    {row}: none, before {before}\n"),
+            [false, false] => format!("    {row}: {after}, before {before}\n"),
+        });
+    }
+    if out.is_empty() {
+        "  in the account nothing changes\n".into()
+    } else {
+        format!("  in the account, at most\n{out}")
+    }
 }
 
 /// How many conditions each rule asked for, and of which kind.
@@ -245,9 +268,11 @@ fn step_json(outcome: &Outcome, trace: &Trace, n: usize) -> Value {
             json!({ "point": point, "line": line(m.at), "S": m.s, "T": m.t, "conditions": m.conditions })
         })
         .collect();
+    let account = changes(program, trace.before(n), s.after(), outcome.platform.as_ref());
     json!({
         "name": s.name,
         "step": s.text,
+        "account": compare::changes_json(&account),
         "listing": after,
         "changed": lines,
         "proved": proved,

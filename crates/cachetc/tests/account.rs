@@ -238,6 +238,29 @@ fn accounts_of_random_nests_are_those_of_running_them() {
 }
 
 #[test]
+fn two_functions_side_by_side() {
+    let layouts = ["account", "examples/attention_layouts.cachet", "--compare", "rows_16", "rows_32"];
+    let orders = ["account", "examples/ladder.cachet", "--compare", "larger", "rows_first"];
+    let same = ["account", "tests/suite/accounts.cachet", "--compare", "tiled", "tiled"];
+    let cases: [(&str, Vec<&str>); 4] = [
+        ("compare-layouts", layouts.to_vec()),
+        ("compare-layouts-numbers", [&layouts[..], &["--at", "L=2048,S=2048"]].concat()),
+        ("compare-orders", orders.to_vec()),
+        ("compare-same", same.to_vec()),
+    ];
+    let mut faults = Vec::new();
+    for (name, args) in cases {
+        let out = common::cachetc(&args);
+        assert!(out.status.success(), "{}", common::text(&out.stderr));
+        let expected = format!("crates/cachetc/tests/account/{name}.txt");
+        faults.extend(common::golden(&expected, &common::text(&out.stdout)).err());
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let out = common::cachetc(&[&orders[..], &["--at", "M=1,N=1"]].concat());
+    assert!(common::text(&out.stderr).contains("no number is given for the size `K`"));
+}
+
+#[test]
 fn accounts_read_as_expected() {
     let file = "tests/suite/accounts.cachet";
     let cases: [(&str, &[&str]); 4] = [

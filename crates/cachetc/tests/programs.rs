@@ -119,7 +119,11 @@ fn again(listing: &str, file: &str, after_steps: bool) -> String {
     let layouts = ["PanelMajor", "ColumnPanels"].iter().any(|l| listing.contains(l));
     let imports =
         if layouts { "import \"cachet:layouts\"\nimport \"cachet:monoid\"\n" } else { "import \"cachet:monoid\"\n" };
-    std::fs::write(&again, format!("{imports}\n{declared}\n{listing}")).expect("a temporary file");
+    // Levels are those of the file's platform.
+    let whole = std::fs::read_to_string(root().join(file)).expect("a file");
+    let of_platform = |l: &&str| l.starts_with("module (platform") || l.starts_with("import \"cachet:platforms/");
+    let machine: String = whole.lines().filter(of_platform).map(|l| format!("{l}\n")).collect();
+    std::fs::write(&again, format!("{machine}{imports}\n{declared}\n{listing}")).expect("a temporary file");
     let outcome = cachet::pipeline::check(&again.display().to_string(), &cachet::world::Disk::default());
     // Of a schedule's program it was proved that it holds the words of another, whose sums fit; written by hand it sums up
     // in cells, of which nothing is known.

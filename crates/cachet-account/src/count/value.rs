@@ -11,12 +11,12 @@ const MOST_STEPS: u64 = 20_000_000;
 pub type Values = BTreeMap<Var, i128>;
 
 impl Count {
-    /// The value; `None` where a variable has none, a number leaves 128 bits, or a sum has too many terms.
+    /// The value; `None` where a variable has none, a number leaves 128 bits, or a sum has too many terms. A bound may be no
+    /// whole number; what it bounds is one, so it is rounded down.
     pub fn value(&self, of: &Values) -> Option<i128> {
         let mut of = of.clone();
         let mut steps = MOST_STEPS;
-        let value = self.exact(&mut of, &mut steps)?;
-        value.is_whole().then(|| value.floor())
+        self.exact(&mut of, &mut steps).map(Ratio::floor)
     }
 
     fn exact(&self, of: &mut Values, steps: &mut u64) -> Option<Ratio> {
