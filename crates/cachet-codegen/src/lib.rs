@@ -28,6 +28,7 @@ mod emitter;
 mod function;
 mod grid;
 mod index;
+mod instr;
 mod known;
 mod lanes;
 mod memory;

@@ -6,7 +6,8 @@ use crate::grid::that_take_a_pool;
 use crate::support::{self, Support};
 use crate::{Entry, Export, Library, Options, Text};
 use cachet_core::instance::instantiate;
-use cachet_core::ir::{At, Binding, Elem, FunId, Program};
+use cachet_core::instr::Template;
+use cachet_core::ir::{At, Binding, Elem, FunId, InstrId, Program};
 use cachet_source::{Diagnostic, codes};
 use std::collections::BTreeSet;
 
@@ -26,6 +27,8 @@ pub(crate) struct Module<'a> {
     pooled: BTreeSet<FunId>,
     /// How wide a vector register is, in bits.
     vector_bits: u32,
+    /// The template of each instruction that has one for the processor.
+    templates: Vec<Option<&'a Template>>,
 }
 
 impl<'a> Module<'a> {
@@ -33,7 +36,8 @@ impl<'a> Module<'a> {
         let pooled = that_take_a_pool(program);
         // Where nothing is said, registers that every 64-bit processor has.
         let vector_bits = if options.vector_bits == 0 { 128 } else { options.vector_bits };
-        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled, vector_bits }
+        let templates = program.instrs.iter().map(|i| crate::instr::template(i, options)).collect();
+        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled, vector_bits, templates }
     }
 
     /// How many lanes of an element a register has.
@@ -42,6 +46,11 @@ impl<'a> Module<'a> {
         let lanes = (bits / (8 * elem.bytes() as i64)).max(1);
         // The largest power of two among them.
         1 << lanes.ilog2()
+    }
+
+    /// What the processor is told in place of an instruction's body.
+    pub(crate) fn template(&self, instr: InstrId) -> Option<&'a Template> {
+        self.templates.get(instr.index()).copied().flatten()
     }
 
     /// Whether a function's last parameter is a pool.

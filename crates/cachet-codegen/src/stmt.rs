@@ -45,7 +45,7 @@ impl Lower<'_, '_> {
         match &stmt.kind {
             StmtKind::For { var, domain, body } => {
                 if let Some(lanes) = vectors::of(&self.fun.vars, stmt)
-                    && self.lanes(&lanes)?
+                    && (self.instruction(&lanes)? || self.lanes(&lanes)?)
                 {
                     return Ok(None);
                 }

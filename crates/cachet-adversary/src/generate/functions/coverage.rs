@@ -263,7 +263,7 @@ impl Counter<'_> {
         self.more("lanes: 1", u64::from(lanes.count == 1));
         self.more("lanes: no power of two", u64::from(lanes.count.count_ones() > 1));
         self.more("lanes: more than a register", u64::from(lanes.count as u64 * e.bytes() > 64));
-        let written = vectors::is_written(&self.fun.locals, lanes);
+        let written = vectors::is_written(&Program::default(), &self.fun.vars, &self.fun.locals, lanes);
         self.more("lanes: written as vectors", u64::from(written));
         let mut words = LaneWords { fun: self.fun, lane: lanes.var, count: lanes.count, seen: vec![] };
         words.word(word);
