@@ -1,5 +1,7 @@
-//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask sweep-tiles`.
+//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask evidence`,
+//! `cargo xtask sweep-tiles`.
 
+mod evidence;
 mod tiles;
 
 use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
@@ -23,6 +25,8 @@ enum Task {
     Adversary(Choice),
     /// The same at the large sizes.
     Nightly(Choice),
+    /// Measure the template of an instruction against its reference body, and write the record.
+    Evidence(evidence::Arguments),
     /// Measure every tile of registers that fits, beside the one that the platform's numbers choose.
     SweepTiles(tiles::Sweep),
 }
@@ -44,6 +48,12 @@ fn main() -> ExitCode {
     let (choice, scale) = match Arguments::parse().task {
         Task::Adversary(choice) => (choice, Scale::Ordinary),
         Task::Nightly(choice) => (choice, Scale::Nightly),
+        Task::Evidence(arguments) => {
+            return evidence::run(&arguments).unwrap_or_else(|why| {
+                eprintln!("{why}");
+                ExitCode::from(2)
+            });
+        }
         Task::SweepTiles(sweep) => {
             return tiles::run(&sweep).unwrap_or_else(|why| {
                 eprintln!("{why}");

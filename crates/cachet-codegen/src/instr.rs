@@ -16,7 +16,7 @@ use cachet_core::vectors::{self, Lanes};
 use std::collections::BTreeMap;
 
 /// The template of an instruction that a processor understands, the first that is written.
-pub(crate) fn template<'i>(instr: &'i Instr, options: &Options) -> Option<&'i Template> {
+pub fn template<'i>(instr: &'i Instr, options: &Options) -> Option<&'i Template> {
     instr.templates.iter().find(|t| has(options, &t.target))
 }
 

@@ -11,13 +11,15 @@
 //! instruction, which [`applied`] finds out from the two words alone, is it printed as one, and may code generation put the
 //! template of a target in its place. That the template computes the body is what a claim lists as trusted.
 
+mod digest;
 mod operands;
 mod reads;
 
 use crate::ir::{
-    At, Domain, Elem, Fun, InstrId, Ix, Lit, Local, LocalInfo, Program, Stmt, StmtKind, Ty, Var, VarInfo, VarKind, Word,
+    At, Domain, Elem, Fun, FunId, InstrId, Ix, Lit, Local, LocalInfo, Program, Stmt, StmtKind, Ty, Var, VarInfo,
+    VarKind, Word,
 };
-use crate::rewrite::{Subst, Visit, visit_block, visit_stmt, visit_word};
+use crate::rewrite::{Subst, Visit, callees, visit_block, visit_stmt, visit_word};
 use crate::vectors::Lanes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -114,8 +116,8 @@ pub fn applied<'a>(program: &'a Program, vars: &[VarInfo], lanes: &Lanes<'_>) ->
     (lanes.count == instr.lanes).then_some(Applied { instr, id, operands })
 }
 
-/// The instructions that a function uses, each once, by their order in the program.
-pub fn uses<'p>(program: &'p Program, fun: &Fun) -> Vec<&'p Instr> {
+/// The instructions that a function and all that it calls use, each once, by their order in the program.
+pub fn uses(program: &Program, fun: FunId) -> Vec<InstrId> {
     struct Uses<'a>(&'a Program, &'a Fun, BTreeSet<InstrId>);
     impl Visit for Uses<'_> {
         fn stmt(&mut self, stmt: &Stmt) {
@@ -127,9 +129,15 @@ pub fn uses<'p>(program: &'p Program, fun: &Fun) -> Vec<&'p Instr> {
             visit_stmt(self, stmt);
         }
     }
-    let mut uses = Uses(program, fun, BTreeSet::new());
-    visit_block(&mut uses, &fun.body);
-    uses.2.into_iter().filter_map(|i| program.instrs.get(i.index())).collect()
+    let mut found = BTreeSet::new();
+    let (mut open, mut seen) = (vec![fun], BTreeSet::from([fun]));
+    while let Some(fun) = open.pop().and_then(|f| program.funs.get(f.index())) {
+        let mut uses = Uses(program, fun, std::mem::take(&mut found));
+        visit_block(&mut uses, &fun.body);
+        found = uses.2;
+        open.extend(callees(fun).into_iter().filter(|f| seen.insert(*f)));
+    }
+    found.into_iter().collect()
 }
 
 impl Applied<'_> {

@@ -24,6 +24,10 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "cachet:instructions/sme",
+        &[("cachet:instructions/sme", include_str!("../../../library/instructions/sme.cachet"))],
+    ),
+    (
         "cachet:instructions/x86",
         &[("cachet:instructions/x86", include_str!("../../../library/instructions/x86.cachet"))],
     ),
