@@ -6,12 +6,14 @@
 //! on [`Options`] alone.
 
 use crate::Options;
+use crate::emitter::BlockName;
 use crate::function::{Index, Lower, Outcome};
 use crate::lanes::{Piece, Vector};
 use crate::memory::Bounds;
+use crate::support::Support;
 use crate::types::register;
 use cachet_core::instr::{Applied, Instr, Operand, Template, applied};
-use cachet_core::ir::{Elem, Ix, StmtKind, Ty, Var, Word};
+use cachet_core::ir::{Elem, Ix, Local, StmtKind, Ty, Var, Word};
 use cachet_core::vectors::{self, Lanes};
 use std::collections::BTreeMap;
 
@@ -20,30 +22,88 @@ pub fn template<'i>(instr: &'i Instr, options: &Options) -> Option<&'i Template>
     instr.templates.iter().find(|t| has(options, &t.target))
 }
 
-/// Whether a processor has a target: a feature by its name, or an architecture by a feature that all of its kind have.
+/// What became of a vector statement.
+pub(crate) enum Used {
+    /// It has no template here.
+    No,
+    /// The template has done it.
+    Whole,
+    /// Where the matrix unit is free and large enough, the template has done it, and it goes on there; else it is still to
+    /// be done.
+    Unless(BlockName),
+}
+
+/// Whether a processor has a target: a feature by its name, with `_` for `-`, or an architecture by a feature that all of its kind have.
 fn has(options: &Options, target: &str) -> bool {
     let feature = match target {
         "x86_64" => "sse2",
         "aarch64" => "neon",
         other => other,
     };
-    options.features.split(',').any(|f| f.strip_prefix('+') == Some(feature))
+    let named = |f: &str| f.strip_prefix('+').is_some_and(|f| f == feature || f.replace('-', "_") == feature);
+    options.features.split(',').any(named)
 }
 
 impl Lower<'_, '_> {
-    /// A use of an instruction as its template; false where there is none for it.
-    pub(crate) fn instruction(&mut self, lanes: &Lanes<'_>) -> Outcome<bool> {
+    /// A use of an instruction as its template, where there is one for it.
+    pub(crate) fn instruction(&mut self, lanes: &Lanes<'_>) -> Outcome<Used> {
         let program = self.program;
         if lanes.masked() {
-            return Ok(false);
+            return Ok(Used::No);
         }
-        let Some(applied) = applied(program, &self.fun.vars, lanes) else { return Ok(false) };
-        let Some(template) = self.module.template(applied.id) else { return Ok(false) };
+        let Some(applied) = applied(program, &self.fun.vars, lanes) else { return Ok(Used::No) };
+        let Some(template) = self.module.template(applied.id) else { return Ok(Used::No) };
         self.bind_var(lanes.var, Index::Plain("0".into()));
         self.known.set(lanes.var, Some(0));
-        let done = self.through(&applied, template, lanes);
+        let done = match template.outer_product(applied.instr) {
+            Some(product) => self.matrix_unit(&applied, product, lanes),
+            None => self.through(&applied, template, lanes).map(|done| if done { Used::Whole } else { Used::No }),
+        };
         self.known.set(lanes.var, None);
         done
+    }
+
+    /// An outer product by the matrix unit: all operands are vectors of the function's own, and the block that is added to
+    /// is the one that is assigned.
+    fn matrix_unit(
+        &mut self,
+        applied: &Applied<'_>,
+        (side, parts): (i64, [usize; 3]),
+        lanes: &Lanes<'_>,
+    ) -> Outcome<Used> {
+        let StmtKind::Assign { local: to, at: cell, .. } = &lanes.stmt.kind else { return Ok(Used::No) };
+        let mut addresses = Vec::new();
+        for n in parts {
+            let (Some(Operand::Vector(of)), Some(param)) = (applied.operands.get(n), applied.instr.params.get(n))
+            else {
+                return Ok(Used::No);
+            };
+            let Some((elem, _)) = applied.instr.param_vector(*param) else { return Ok(Used::No) };
+            let Word::Local(local, at) = of.at(&Ix::Var(lanes.var)) else { return Ok(Used::No) };
+            let added_to = n != parts[2] || (local, &at) == (*to, cell);
+            if !added_to || !self.is_slice(local, &at, lanes.var, elem) {
+                return Ok(Used::No);
+            }
+            addresses.push(self.lane_cell(local, &at)?);
+        }
+        let [column, row, acc] = addresses.as_slice() else { return Ok(Used::No) };
+        let routine = if applied.instr.elem == Elem::F64 { Support::OuterF64 } else { Support::OuterF32 };
+        self.module.needs(routine);
+        let symbol = routine.symbol();
+        let done = self.em.def(format_args!("call i64 @{symbol}(ptr {acc}, ptr {column}, ptr {row}, i64 {side})"));
+        let done = self.em.def(format_args!("icmp ne i64 {done}, 0"));
+        let (body, after) = (self.em.block(), self.em.block());
+        self.em.branch(&done, &after, &body);
+        self.em.open(&body);
+        Ok(Used::Unless(after))
+    }
+
+    /// Whether a cell is a lane of so many that lie side by side in a local vector.
+    fn is_slice(&self, local: Local, at: &[Ix], lane: Var, elem: Elem) -> bool {
+        let own = self.fun.locals.get(local.index()).is_some_and(|i| i.vector && i.ty == Ty::Elem(elem));
+        own && at.split_last().is_some_and(|(last, rows)| {
+            vectors::first(last, lane).is_some() && rows.iter().all(|ix| !vectors::varies(ix, lane))
+        })
     }
 
     fn through(&mut self, applied: &Applied<'_>, template: &Template, lanes: &Lanes<'_>) -> Outcome<bool> {
@@ -104,12 +164,7 @@ impl Lower<'_, '_> {
                 self.splat(register(elem), value.only(), count)
             }
             Word::Local(local, at) => {
-                let info = self.fun.locals.get(local.index());
-                let own = info.is_some_and(|i| i.vector && i.ty == Ty::Elem(elem));
-                let rows = at.split_last().is_some_and(|(last, rows)| {
-                    vectors::first(last, lane).is_some() && rows.iter().all(|ix| !vectors::varies(ix, lane))
-                });
-                if !own || !rows {
+                if !self.is_slice(*local, at, lane, elem) {
                     return Ok(None);
                 }
                 let at = self.lane_cell(*local, at)?;

@@ -140,6 +140,33 @@ pub fn uses(program: &Program, fun: FunId) -> Vec<InstrId> {
     found.into_iter().collect()
 }
 
+/// The targets whose templates are an outer product by a matrix unit, which code generation knows how to bring about.
+pub const MATRIX_UNITS: &[&str] = &["sme", "sme_f64f64"];
+
+impl Template {
+    /// `{result} = fmopa {column}, {row}, {acc}`: the side of the block, and the positions of the three parameters.
+    pub fn outer_product(&self, instr: &Instr) -> Option<(i64, [usize; 3])> {
+        let [line] = self.lines.as_slice() else { return None };
+        let operands = line.strip_prefix("{result} = fmopa ")?;
+        let mut parts = Vec::new();
+        for name in operands.split(", ") {
+            let name = name.strip_prefix('{')?.strip_suffix('}')?;
+            parts.push(instr.params.iter().position(|p| instr.param_name(*p) == name)?);
+        }
+        let parts: [usize; 3] = parts.try_into().ok()?;
+        let of = |n: usize| instr.params.get(n).and_then(|p| instr.param_vector(*p));
+        let (elem, side) = of(parts[0])?;
+        let square = of(parts[1]) == Some((elem, side)) && of(parts[2]) == Some((elem, side * side));
+        let unit = match elem {
+            Elem::F32 => "sme",
+            Elem::F64 => "sme_f64f64",
+            _ => return None,
+        };
+        let result = (instr.elem, instr.lanes) == (elem, side * side) && instr.params.len() == 3;
+        (square && result && self.target == unit).then_some((side, parts))
+    }
+}
+
 impl Applied<'_> {
     /// Each operand with its word for the lanes of a vector statement and how many lanes it has itself; indices as they are.
     pub(crate) fn operands_in(&self, lane: Var) -> impl Iterator<Item = Result<(Word, Elem, i64), &Ix>> {

@@ -45,6 +45,9 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef, i: &ast::Instr) -> Done<()
     let (vars, locals) = (body.vars, body.locals);
     let made = Instr { name, params, elem, lanes, lane, body: word, vars, locals, templates };
     body::inside(world, i, &made)?;
+    for (template, written) in made.templates.iter().zip(&i.templates) {
+        template::matrix_unit(world, &made, template, written.span)?;
+    }
     world.instrs.insert(r, InstrId(world.module.program.instrs.len() as u32));
     world.module.program.instrs.push(made);
     Ok(())

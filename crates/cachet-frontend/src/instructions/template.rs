@@ -1,11 +1,11 @@
 //! Templates: the text that a target is given in place of a reference body.
 //!
 //! The text of a processor is LLVM's: lines `name = operation`, the last of which makes `{result}`, of operations that
-//! compute and touch no memory, so that a template can give other bits than it should and nothing else. Of other targets
-//! the text is not read.
+//! compute and touch no memory, so that a template can give other bits than it should and nothing else. That of a matrix
+//! unit is one line, which code generation brings about. Of other targets the text is not read.
 
 use crate::elaborate::{Done, World};
-use cachet_core::instr::Template;
+use cachet_core::instr::{Instr, MATRIX_UNITS, Template};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast;
 
@@ -70,7 +70,8 @@ pub(super) fn read(
         let message = format!("the template for `{}` does not use `{{{unused}}}`", made.target);
         return Err(world.report(Diagnostic::error(codes::SYNTAX, t.span, message)));
     }
-    if !OTHERS.contains(&made.target.as_str()) {
+    let unread = OTHERS.iter().chain(MATRIX_UNITS).any(|t| *t == made.target);
+    if !unread {
         for (n, line) in t.lines.iter().enumerate() {
             if let Some(wrong) = fault(&line.value, n + 1 == t.lines.len()) {
                 return Err(refused(world, line.span, wrong));
@@ -78,6 +79,17 @@ pub(super) fn read(
         }
     }
     Ok(made)
+}
+
+/// Refuses a template of a matrix unit that is no outer product.
+pub(super) fn matrix_unit(world: &mut World<'_>, instr: &Instr, template: &Template, span: Span) -> Done<()> {
+    if !MATRIX_UNITS.contains(&template.target.as_str()) || template.outer_product(instr).is_some() {
+        return Ok(());
+    }
+    let message = format!("the template for `{}` is no outer product that the unit has", template.target);
+    let d = Diagnostic::error(codes::SYNTAX, span, message);
+    let d = d.note("it is `{result} = fmopa {column}, {row}, {acc}`, of `Vec T n` twice and a `Vec T (n * n)`");
+    Err(world.report(d.help("`sme` has it for f32, and `sme_f64f64` for f64")))
 }
 
 fn refused(world: &mut World<'_>, span: Span, wrong: String) -> crate::elaborate::Reported {

@@ -421,9 +421,10 @@ impl Blocks<'_> {
         lines.into_iter().map(|kind| Move { kind, span: At(call.span) }).collect()
     }
 
-    /// The nest that starts the sums, where it is more than a load of the cells.
+    /// The nest that starts the sums in the array, where it is more than a load of the cells. What a tile is declared with
+    /// is stored by the loops that store the tile back.
     fn kept_start(&self) -> Option<&Nest<'_>> {
-        let start = self.tile.start.as_ref()?;
+        let Some(start) = &self.tile.start else { return Some(&self.tile.back) };
         let StmtKind::Assign { word, .. } = start.stmt else { return None };
         let plain = |w: &Word| match w {
             Word::Load(_) => true,
