@@ -1,7 +1,8 @@
-//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask sweep-tiles`,
-//! `cargo xtask cachegrind`.
+//! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask evidence`,
+//! `cargo xtask sweep-tiles`, `cargo xtask cachegrind`.
 
 mod cachegrind;
+mod evidence;
 mod tiles;
 
 use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
@@ -25,6 +26,8 @@ enum Task {
     Adversary(Choice),
     /// The same at the large sizes.
     Nightly(Choice),
+    /// Measure the template of an instruction against its reference body, and write the record.
+    Evidence(evidence::Arguments),
     /// Measure every tile of registers that fits, beside the one that the platform's numbers choose.
     SweepTiles(tiles::Sweep),
     /// Count lines by the model and by valgrind's cachegrind, side by side.
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     let (choice, scale) = match Arguments::parse().task {
         Task::Adversary(choice) => (choice, Scale::Ordinary),
         Task::Nightly(choice) => (choice, Scale::Nightly),
+        Task::Evidence(arguments) => return done(evidence::run(&arguments)),
         Task::SweepTiles(sweep) => return done(tiles::run(&sweep)),
         Task::Cachegrind(count) => return done(cachegrind::run(&count)),
     };

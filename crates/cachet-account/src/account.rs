@@ -9,7 +9,7 @@ use crate::count::{Count, Range, Ranges};
 use crate::scope::Scope;
 pub use crate::tally::{Mode, Place, What};
 use crate::tally::{Shared, Tally, Walk};
-use cachet_core::ir::{Block, Device, Fun, Program, Stmt, StmtKind, TypeParam, Var, VarKind};
+use cachet_core::ir::{Block, Device, Fun, Program, Stmt, StmtKind, TypeParam, Var};
 use cachet_core::vectors;
 use std::collections::BTreeMap;
 
@@ -291,7 +291,7 @@ fn described(walk: &Walk<'_, '_>, stmts: &[Stmt]) -> (&'static str, String, Vec<
         let (word, next): (&'static str, Option<&Block>) = match at {
             [s] => match &s.kind {
                 StmtKind::For { var, domain: _, body } => {
-                    let lane = matches!(fun.vars[var.index()].kind, VarKind::Lane(_));
+                    let lane = vectors::count_of(&fun.vars, *var).is_some();
                     if !lane {
                         over.push(name(var));
                     }

@@ -35,7 +35,7 @@ impl<'a> Scope<'a> {
             Ix::Lit(n) => Count::lit(*n),
             Ix::Var(v) => match self.fun.vars[v.index()].kind {
                 VarKind::Size => self.sizes.get(v).cloned().unwrap_or_else(|| Count::var(self.var(*v))),
-                VarKind::Index | VarKind::Block | VarKind::Lane(_) => Count::var(self.var(*v)),
+                VarKind::Index | VarKind::Block | VarKind::Lane(_) | VarKind::Instr(..) => Count::var(self.var(*v)),
             },
             Ix::Add(a, b) => self.ix(a).plus(&self.ix(b)),
             Ix::Sub(a, b) => self.ix(a).minus(&self.ix(b)),

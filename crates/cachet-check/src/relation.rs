@@ -388,7 +388,11 @@ impl Relation<'_> {
         let note = format!("relation {} needs it", self.asked.name);
         self.emit_claim(Kind::Multiple, cx, goal, what.to_string(), &[note], &[]);
         if let Some(c) = self.conditions.last_mut() {
-            c.helps.push("with `ragged` the last block may be shorter".into());
+            let help = match self.asked.step.as_str() {
+                "outer_products" => "split the loop into whole blocks before, without `ragged`",
+                _ => "with `ragged` the last block may be shorter",
+            };
+            c.helps.push(help.into());
         }
     }
 

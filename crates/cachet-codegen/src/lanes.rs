@@ -20,19 +20,19 @@ const MAX_APPLIED: usize = 16;
 
 /// Lanes `offset .. offset + width` of a vector statement.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
-    lane: Var,
-    offset: i64,
-    width: i64,
+pub(crate) struct Piece<'a> {
+    pub(crate) lane: Var,
+    pub(crate) offset: i64,
+    pub(crate) width: i64,
     /// Which lanes take part; all of them where there is none.
-    mask: Option<&'a str>,
+    pub(crate) mask: Option<&'a str>,
 }
 
 /// A vector of a piece's width.
 #[derive(Clone)]
-struct Vector {
-    elem: Elem,
-    name: String,
+pub(crate) struct Vector {
+    pub(crate) elem: Elem,
+    pub(crate) name: String,
 }
 
 /// Which lanes a word is computed for, and so whether all of its cells are there.
@@ -143,6 +143,17 @@ impl Lower<'_, '_> {
         info.vector && inside && rows.iter().all(|ix| !vectors::varies(ix, lane))
     }
 
+    /// Whether so many lanes are neighbours in a local vector, all of them cells of it that are there.
+    pub(crate) fn has_cells_for(&self, local: Local, at: &[Ix], lane: Var, count: i64) -> bool {
+        let (Some(info), Some((last, rows))) = (self.fun.locals.get(local.index()), at.split_last()) else {
+            return false;
+        };
+        let (Some(first), Some(lanes)) = (vectors::first(last, lane), info.dims.last()) else { return false };
+        let fits = |n: i64| n >= 0 && n.checked_add(count).is_some_and(|end| end <= *lanes);
+        let inside = self.known.value(&first).is_some_and(fits) && !self.unsure(local, at, lane);
+        info.vector && inside && rows.iter().all(|ix| !vectors::varies(ix, lane))
+    }
+
     /// Whether a local's cell may be outside of it where no lane takes part. What changes with the lanes is not asked.
     fn unsure(&self, local: Local, at: &[Ix], lane: Var) -> bool {
         let dims = self.fun.locals.get(local.index()).map_or(&[][..], |i| &i.dims);
@@ -235,7 +246,7 @@ impl Lower<'_, '_> {
     }
 
     /// Whether a word reads memory, or a cell of a local that may not be there.
-    fn reads(&self, word: &Word, lane: Var) -> bool {
+    pub(crate) fn reads(&self, word: &Word, lane: Var) -> bool {
         struct Reads<'a, 'b, 'c>(&'a Lower<'b, 'c>, Var, bool);
         impl Visit for Reads<'_, '_, '_> {
             fn word(&mut self, word: &Word) {
@@ -398,7 +409,7 @@ impl Lower<'_, '_> {
     }
 
     /// The address of a local's cell in the first lane of a piece.
-    fn lane_cell(&mut self, local: Local, at: &[Ix]) -> Outcome<String> {
+    pub(crate) fn lane_cell(&mut self, local: Local, at: &[Ix]) -> Outcome<String> {
         match self.local(local)?.clone() {
             Place::Slots { ty, dims, slots } => {
                 let cells = self.cells(&ty, &dims, &slots, at)?;
@@ -482,7 +493,7 @@ impl Lower<'_, '_> {
     }
 
     /// Writes a piece's lanes.
-    fn scatter(&mut self, piece: &Piece<'_>, access: &Access, value: &Vector) -> Outcome<()> {
+    pub(crate) fn scatter(&mut self, piece: &Piece<'_>, access: &Access, value: &Vector) -> Outcome<()> {
         let buffer = self.buffer(access.buffer)?.clone();
         let (ty, width, align) = (of(value.elem, piece.width), piece.width, value.elem.bytes());
         if let Some(at) = self.lane_address(piece, &buffer, &access.at, Bounds::Inside)? {
@@ -552,7 +563,7 @@ impl Lower<'_, '_> {
     }
 
     /// The address of the first lane's cell, where the other lanes' follow it in memory.
-    fn lane_address(
+    pub(crate) fn lane_address(
         &mut self,
         piece: &Piece<'_>,
         buffer: &Memory,

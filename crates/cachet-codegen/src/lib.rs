@@ -28,6 +28,7 @@ mod emitter;
 mod function;
 mod grid;
 mod index;
+mod instr;
 mod known;
 mod lanes;
 mod memory;
@@ -43,6 +44,7 @@ mod word;
 use cachet_core::ir::{Binding, FunId, Program};
 use cachet_source::Diagnostic;
 pub use door::{Access, Array, Door, ErrorKind, ErrorText, MOST_AXES, Processor, SCRATCH_ALIGN, type_code};
+pub use instr::template;
 
 /// What the text is for. None of it changes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use crate::grid::that_take_a_pool;
 use crate::support::{self, Support};
 use crate::{Entry, Export, Library, Options, Text};
 use cachet_core::instance::instantiate;
-use cachet_core::ir::{At, Binding, Elem, FunId, Program};
+use cachet_core::instr::Template;
+use cachet_core::ir::{At, Binding, Elem, FunId, InstrId, Program};
 use cachet_source::{Diagnostic, codes};
 use std::collections::BTreeSet;
 
@@ -30,6 +31,8 @@ pub(crate) struct Module<'a> {
     vector_bits: u32,
     /// How many loops are to be left as they are written.
     as_written: usize,
+    /// The template of each instruction that has one for the processor.
+    templates: Vec<Option<&'a Template>>,
 }
 
 impl<'a> Module<'a> {
@@ -37,7 +40,9 @@ impl<'a> Module<'a> {
         let pooled = that_take_a_pool(program);
         // Where nothing is said, registers that every 64-bit processor has.
         let vector_bits = if options.vector_bits == 0 { 128 } else { options.vector_bits };
-        Module { program, instances: Vec::new(), support: BTreeSet::new(), pooled, vector_bits, as_written: 0 }
+        let templates = program.instrs.iter().map(|i| crate::instr::template(i, options)).collect();
+        let (instances, support) = (Vec::new(), BTreeSet::new());
+        Module { program, instances, support, pooled, vector_bits, as_written: 0, templates }
     }
 
     /// How many lanes of an element a register has.
@@ -46,6 +51,11 @@ impl<'a> Module<'a> {
         let lanes = (bits / (8 * elem.bytes() as i64)).max(1);
         // The largest power of two among them.
         1 << lanes.ilog2()
+    }
+
+    /// What the processor is told in place of an instruction's body.
+    pub(crate) fn template(&self, instr: InstrId) -> Option<&'a Template> {
+        self.templates.get(instr.index()).copied().flatten()
     }
 
     /// Whether a function's last parameter is a pool.

@@ -1,6 +1,7 @@
 //! How do statements run?
 
 use crate::function::{Lower, Outcome, Place};
+use crate::instr::Used;
 use crate::support::Support;
 use crate::types::{Value, is_signed, register};
 use cachet_core::ir::{Block, Call, Device, Domain, Elem, Role, Stmt, StmtKind, Ty, Var, Word};
@@ -44,10 +45,21 @@ impl Lower<'_, '_> {
         self.span = stmt.span;
         match &stmt.kind {
             StmtKind::For { var, domain, body } => {
-                if let Some(lanes) = vectors::of(&self.fun.vars, stmt)
-                    && self.lanes(&lanes)?
-                {
-                    return Ok(None);
+                if let Some(lanes) = vectors::of(&self.fun.vars, stmt) {
+                    match self.instruction(&lanes)? {
+                        Used::Whole => return Ok(None),
+                        Used::Unless(after) => {
+                            self.domain(*var, domain, &[], &mut |this, _| {
+                                this.block(body)?;
+                                Ok(vec![])
+                            })?;
+                            self.em.jump(&after);
+                            self.em.open(&after);
+                            return Ok(None);
+                        }
+                        Used::No if self.lanes(&lanes)? => return Ok(None),
+                        Used::No => {}
+                    }
                 }
                 if self.written_out(*var, domain, body)? {
                     return Ok(None);

@@ -6,6 +6,82 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+/// The text of a routine that updates a square block by an outer product, FMOPA of SME's first version: the block is
+/// brought into the tile ZA0 row by row, updated, and brought back. It answers 1 if it has done so, and 0 where the unit's
+/// vectors are shorter than a row of the block or the unit is in use, and nothing has happened. Both modes are on inside
+/// only; entering and leaving them clears every vector register.
+macro_rules! outer_product {
+    ($elem:literal, $size:literal, $suffix:literal, $shift:literal) => {
+        concat!(
+            "define internal i64 @cachet_outer_",
+            $elem,
+            "(ptr %acc, ptr %column, ptr %row, i64 %n) noinline #0 {\n",
+            "entry:\n  %done = call i64 asm sideeffect \"",
+            "mov $0, xzr\\0A",
+            "mrs x9, SVCR\\0A",
+            "cbnz x9, 3f\\0A",
+            "rdsvl x9, #1\\0A",
+            "lsl x11, $4, #",
+            $shift,
+            "\\0A",
+            "cmp x9, x11\\0A",
+            "b.lo 3f\\0A",
+            "smstart\\0A",
+            "whilelt p0.",
+            $size,
+            ", xzr, $4\\0A",
+            "mov x10, $1\\0A",
+            "mov x12, xzr\\0A",
+            "1:\\0A",
+            "ld1",
+            $suffix,
+            " {za0h.",
+            $size,
+            "[w12, 0]}, p0/z, [x10]\\0A",
+            "add x10, x10, x11\\0A",
+            "add x12, x12, #1\\0A",
+            "cmp x12, $4\\0A",
+            "b.lo 1b\\0A",
+            "ld1",
+            $suffix,
+            " {z0.",
+            $size,
+            "}, p0/z, [$2]\\0A",
+            "ld1",
+            $suffix,
+            " {z1.",
+            $size,
+            "}, p0/z, [$3]\\0A",
+            "fmopa za0.",
+            $size,
+            ", p0/m, p0/m, z0.",
+            $size,
+            ", z1.",
+            $size,
+            "\\0A",
+            "mov x10, $1\\0A",
+            "mov x12, xzr\\0A",
+            "2:\\0A",
+            "st1",
+            $suffix,
+            " {za0h.",
+            $size,
+            "[w12, 0]}, p0, [x10]\\0A",
+            "add x10, x10, x11\\0A",
+            "add x12, x12, #1\\0A",
+            "cmp x12, $4\\0A",
+            "b.lo 2b\\0A",
+            "smstop\\0A",
+            "mov $0, #1\\0A",
+            "3:\", \"=&r,r,r,r,r,~{x9},~{x10},~{x11},~{x12},~{v0},~{v1},~{v2},~{v3},~{v4},~{v5},~{v6},~{v7},",
+            "~{v8},~{v9},~{v10},~{v11},~{v12},~{v13},~{v14},~{v15},~{v16},~{v17},~{v18},~{v19},~{v20},~{v21},~{v22},",
+            "~{v23},~{v24},~{v25},~{v26},~{v27},~{v28},~{v29},~{v30},~{v31},~{cc},~{memory}\"",
+            "(ptr %acc, ptr %column, ptr %row, i64 %n)\n",
+            "  ret i64 %done\n}\n\n"
+        )
+    };
+}
+
 /// A routine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Support {
@@ -21,6 +97,10 @@ pub(crate) enum Support {
     PrintUnsigned,
     /// Prints a `bool`.
     PrintBool,
+    /// A block of `f32` plus a column times a row, by the matrix unit of AArch64.
+    OuterF32,
+    /// The same of `f64`.
+    OuterF64,
     /// C's `main`.
     Main,
 }
@@ -35,6 +115,8 @@ impl Support {
             Support::PrintSigned => "cachet_print_signed",
             Support::PrintUnsigned => "cachet_print_unsigned",
             Support::PrintBool => "cachet_print_bool",
+            Support::OuterF32 => "cachet_outer_f32",
+            Support::OuterF64 => "cachet_outer_f64",
             Support::Main => "main",
         }
     }
@@ -48,6 +130,8 @@ impl Support {
             Support::PrintSigned => PRINT_SIGNED,
             Support::PrintUnsigned => PRINT_UNSIGNED,
             Support::PrintBool => PRINT_BOOL,
+            Support::OuterF32 => outer_product!("f32", "s", "w", "2"),
+            Support::OuterF64 => outer_product!("f64", "d", "d", "3"),
             Support::Main => "",
         }
     }
@@ -57,7 +141,7 @@ impl Support {
         match self {
             Support::Allocate => Some("allocates memory"),
             Support::PrintFloat | Support::PrintSigned | Support::PrintUnsigned | Support::PrintBool => Some("prints"),
-            Support::Product | Support::Main => None,
+            Support::Product | Support::OuterF32 | Support::OuterF64 | Support::Main => None,
         }
     }
 
@@ -71,7 +155,7 @@ impl Support {
                 "declare void @perror(ptr) nounwind",
                 "declare void @exit(i32) noreturn nounwind",
             ],
-            Support::Product => &[],
+            Support::Product | Support::OuterF32 | Support::OuterF64 => &[],
             Support::PrintFloat => &[
                 "declare i32 @printf(ptr, ...) nounwind",
                 "declare i32 @snprintf(ptr, i64, ptr, ...) nounwind",

@@ -15,6 +15,7 @@
 //! program before a step and the program after it share their ids. Every binder has an id of its own: nothing is
 //! shadowed.
 
+pub use crate::instr::Instr;
 use crate::law::{Law, StatedLaw};
 pub use crate::record::{Parts, RecordInfo};
 use crate::resources::Resources;
@@ -51,6 +52,8 @@ ids! {
     ImplId
     /// A record of [`Program::records`].
     Record
+    /// An instruction of [`Program::instrs`].
+    InstrId
     /// A type parameter of the enclosing function: an entry of [`Fun::type_params`].
     TypeParam
     /// A device of [`Program::devices`]; 0 is the host.
@@ -567,6 +570,8 @@ pub enum VarKind {
     Block,
     /// The variable of a vector statement: the lanes of so many that are active, from 0. See [`crate::vectors`].
     Lane(i64),
+    /// Likewise, of one that an instruction is meant for. See [`crate::instr`].
+    Instr(i64, InstrId),
 }
 
 /// A local.
@@ -776,6 +781,9 @@ pub struct Program {
     pub impls: Vec<Impl>,
     /// Pure functions.
     pub pures: Vec<Pure>,
+    /// Instructions.
+    #[serde(default)]
+    pub instrs: Vec<Instr>,
     /// Functions.
     pub funs: Vec<Fun>,
 }
@@ -783,7 +791,15 @@ pub struct Program {
 impl Default for Program {
     fn default() -> Program {
         let host = DeviceInfo { name: "host".into(), flush_subnormals: false };
-        Program { devices: vec![host], records: vec![], interfaces: vec![], impls: vec![], pures: vec![], funs: vec![] }
+        Program {
+            devices: vec![host],
+            records: vec![],
+            interfaces: vec![],
+            impls: vec![],
+            pures: vec![],
+            instrs: vec![],
+            funs: vec![],
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 pub mod chain;
 pub mod equations;
 pub mod instance;
+pub mod instr;
 pub mod interpret;
 pub mod ir;
 pub mod law;

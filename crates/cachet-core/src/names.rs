@@ -1,6 +1,7 @@
 //! Fresh names: a name that a step invents is used as it is where it is free, else with `_2`, `_3`, ..
 
-use crate::ir::{Buffer, BufferInfo, Fun, Ix, Local, LocalInfo, Var, VarInfo, VarKind};
+use crate::ir::{At, Buffer, BufferInfo, Fun, Ix, Local, LocalInfo, Var, VarInfo, VarKind};
+use crate::resources::Resources;
 use cachet_source::words::RESERVED;
 
 /// The words that a step may not give to anything: the reserved ones, and `platform`, which means the platform's numbers
@@ -10,6 +11,26 @@ pub fn taken() -> impl Iterator<Item = &'static str> {
 }
 
 impl Fun {
+    /// A function that has nothing but a name.
+    pub fn named(name: &str) -> Fun {
+        Fun {
+            name: name.into(),
+            type_params: vec![],
+            algebras: vec![],
+            sizes: vec![],
+            params: vec![],
+            requires: vec![],
+            produces: vec![],
+            scratch: vec![],
+            resources: Resources::default(),
+            body: vec![],
+            vars: vec![],
+            locals: vec![],
+            buffers: vec![],
+            span: At::default(),
+        }
+    }
+
     /// A variable with exactly this name.
     pub fn add_var(&mut self, name: impl Into<String>, kind: VarKind) -> Var {
         self.vars.push(VarInfo { name: name.into(), kind });

@@ -1,7 +1,7 @@
 //! What a file says, typed, and what one step proposes: the data that rooms hand to each other.
 
 use crate::equations::Contraction;
-use crate::ir::{Binding, BufferInfo, Fun, FunId, ImplId, Level, Lit, Program};
+use crate::ir::{Binding, BufferInfo, Fun, FunId, ImplId, InstrId, Level, Lit, Program};
 use crate::number::Proof;
 use crate::pattern::{Move, StepDef};
 use crate::print::decimal;
@@ -104,6 +104,8 @@ pub enum StepForm {
     },
     /// `registers (i, j) into c rows R lanes L through f`
     Registers(RegistersCall),
+    /// `outer_products i c U V f`
+    OuterProducts(OuterCall),
     /// `reduce x by (op: order)`
     Reduce {
         /// The sum.
@@ -147,6 +149,21 @@ pub struct RegistersCall {
     pub lanes: (i64, Span),
     /// The step of the sum.
     pub through: (String, Span),
+}
+
+/// The arguments of `outer_products`; numbers and names with where they are written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OuterCall {
+    /// The loop over the tile's rows.
+    pub row: StepArg,
+    /// The array.
+    pub into: StepArg,
+    /// How many rows a block has.
+    pub rows: (i64, Span),
+    /// How many columns.
+    pub columns: (i64, Span),
+    /// What updates a block.
+    pub through: (InstrId, String, Span),
 }
 
 /// One index of a `split`.
@@ -235,6 +252,7 @@ impl StepCall {
             | StepForm::Pack(_)
             | StepForm::Keep { .. }
             | StepForm::Registers(_)
+            | StepForm::OuterProducts(_)
             | StepForm::Reduce { .. } => &self.name,
         }
     }
@@ -256,6 +274,9 @@ impl fmt::Display for StepCall {
                 "registers ({}, {}) into {} rows {} lanes {} through {}",
                 r.row, r.lane, r.into, r.rows.0, r.lanes.0, r.through.0
             ),
+            StepForm::OuterProducts(o) => {
+                write!(f, "outer_products {} {} {} {} {}", o.row, o.into, o.rows.0, o.columns.0, o.through.1)
+            }
             StepForm::Pack(PackCall { array, into, along, over, pad: _, lanes: Some(lanes) }) => {
                 write!(f, "pack_lanes {array} into {into} along {along} over ({}) lanes {lanes}", list(over))
             }

@@ -24,7 +24,9 @@
 //!     size per axis.
 //! 16. *vectors*: a loop over lanes starts at 0 and runs over one store or assignment of a machine's element, without sums;
 //!     a vector `let` is filled by the statement after it.
-//! 17. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
+//! 17. *instructions*: a body is made of cells of parameters, operations, pure functions and choices alone; a vector
+//!     statement is meant for an instruction that there is. That it is a use of it is nobody's business here.
+//! 18. *depth*: nesting stays within [`MAX_DEPTH`] statements and a bound on terms that walkers rely on.
 
 mod depth;
 mod graph;
@@ -65,8 +67,19 @@ pub fn validate(program: &Program) -> Result<(), Vec<Fault>> {
     faults.extend(graph::cycles(program));
     faults.extend(pure::impls(program));
     faults.extend(program.pures.iter().flat_map(|p| pure::pure(program, p)));
+    faults.extend(program.instrs.iter().flat_map(|i| instr(program, i)));
     faults.extend(program.funs.iter().filter_map(|f| validate_fun(program, f).err()).flatten());
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// An instruction, which is as well-formed as a function that does nothing else.
+fn instr(program: &Program, instr: &crate::ir::Instr) -> Vec<Fault> {
+    // Depth first, here too.
+    if let Err(faults) = validate_fun(program, &instr.as_function()) {
+        return faults;
+    }
+    let fault = instr.fault().map(|text| Fault { rule: "instructions", text, span: At::default() });
+    fault.into_iter().collect()
 }
 
 /// One function.
@@ -233,7 +246,9 @@ impl<'a> Check<'a> {
         self.bind_var(v);
         let fits = |kind: VarKind| match (d, kind) {
             (Domain::Range { .. }, VarKind::Index) | (Domain::Blocks { .. }, VarKind::Block) => true,
-            (Domain::Range { lo, .. }, VarKind::Lane(n)) => *lo == Ix::Lit(0) && (1..=vectors::MAX_LANES).contains(&n),
+            (Domain::Range { lo, .. }, VarKind::Lane(n) | VarKind::Instr(n, _)) => {
+                *lo == Ix::Lit(0) && (1..=vectors::MAX_LANES).contains(&n)
+            }
             _ => false,
         };
         if self.fun.vars.get(v.index()).is_some_and(|i| !fits(i.kind)) {
@@ -249,6 +264,11 @@ impl<'a> Check<'a> {
                 self.bind_loop(*var, domain);
                 if let Some(text) = vectors::fault(self.fun, *var, body) {
                     self.fault("vectors", text);
+                }
+                if let Some(VarKind::Instr(_, i)) = self.fun.vars.get(var.index()).map(|i| i.kind)
+                    && self.program.instrs.get(i.index()).is_none()
+                {
+                    self.fault("ids", "a vector statement is meant for an instruction that there is not");
                 }
                 // What is filled by a vector statement is assigned one block further in.
                 let filling = self.filling.take();

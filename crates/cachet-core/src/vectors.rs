@@ -12,7 +12,8 @@
 //! vectors. A vector `let` is two statements, the declaration and the loop that fills it.
 
 use crate::ir::{
-    Access, BlockPart, Domain, Fun, Guard, Ix, Local, LocalInfo, Rel, Stmt, StmtKind, Ty, Var, VarInfo, VarKind, Word,
+    Access, BlockPart, Domain, Fun, Guard, Ix, Local, LocalInfo, Program, Rel, Stmt, StmtKind, Ty, Var, VarInfo,
+    VarKind, Word,
 };
 use crate::rewrite::{Live, Visit, visit_word};
 
@@ -53,7 +54,7 @@ impl Lanes<'_> {
 /// How many lanes a loop's variable counts, if it does.
 pub fn count_of(vars: &[VarInfo], var: Var) -> Option<i64> {
     match vars.get(var.index())?.kind {
-        VarKind::Lane(n) => Some(n),
+        VarKind::Lane(n) | VarKind::Instr(n, _) => Some(n),
         VarKind::Size | VarKind::Index | VarKind::Block => None,
     }
 }
@@ -192,13 +193,14 @@ pub fn slice(locals: &[LocalInfo], local: Local, at: &[Ix], lanes: &Lanes<'_>) -
 
 /// Whether a vector statement can be written as one. What a step made of it may not be; it is written as the loop that
 /// it means.
-pub fn is_written(locals: &[LocalInfo], lanes: &Lanes<'_>) -> bool {
+pub fn is_written(program: &Program, vars: &[VarInfo], locals: &[LocalInfo], lanes: &Lanes<'_>) -> bool {
     let word = match &lanes.stmt.kind {
         StmtKind::Store { to, word } if window(&to.at, lanes.var).is_some() => word,
         StmtKind::Assign { local, at, word } if !lanes.masked() && whole(locals, *local, at, lanes) => word,
         _ => return false,
     };
-    word_is_written(locals, word, lanes)
+    crate::instr::applied(program, vars, lanes).is_some_and(|a| a.is_written(locals, lanes))
+        || word_is_written(locals, word, lanes)
 }
 
 /// Whether a cell of a local is the lane's own of a vector.
@@ -208,7 +210,8 @@ fn whole(locals: &[LocalInfo], local: Local, at: &[Ix], lanes: &Lanes<'_>) -> bo
         && at.iter().rev().skip(1).all(|ix| !varies(ix, lanes.var))
 }
 
-fn word_is_written(locals: &[LocalInfo], word: &Word, lanes: &Lanes<'_>) -> bool {
+/// Whether the word of a lane can be written in a vector statement.
+pub(crate) fn word_is_written(locals: &[LocalInfo], word: &Word, lanes: &Lanes<'_>) -> bool {
     if !varies_word(word, lanes.var) {
         return true;
     }

@@ -2,7 +2,7 @@
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope::{self, ItemRef};
-use crate::{laws, layouts, limits, numbers};
+use crate::{instructions, laws, layouts, limits, numbers};
 use cachet_core::ir::{Impl, ImplId, Interface, Local, Op, Pure, PureId, Ty, TypeParam, TypeParamInfo, Word};
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Block, ConstValue, FnResult, Ident, Item, Member, MemberFn};
@@ -23,7 +23,7 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef) -> Done<()> {
         },
         Item::Proof(_) => numbers::item(world, r),
         Item::Layout(_) => layouts::item(world, r),
-        Item::Instr(i) => Err(world.report(Diagnostic::not_built(i.name.span, "instructions: `instr fn`"))),
+        Item::Instr(i) => instructions::item(world, r, i),
         Item::BuiltinStep(s) => Err(world.report(Diagnostic::not_built(s.name.span, "`builtin step`"))),
         Item::Const(_)
         | Item::Platform(_)

@@ -16,8 +16,8 @@ use crate::limits::Extent;
 use crate::scope::{ItemRef, Scope};
 use crate::{algebra, assemble, constants, contractions, functions, platforms, records, schedules, steps};
 use cachet_core::ir::{
-    Buffer, BufferInfo, Domain, FunId, ImplId, Ix, Lit, Local, LocalInfo, Pure, PureId, Ty, TypeParam, TypeParamInfo,
-    Var, VarInfo, VarKind,
+    Buffer, BufferInfo, Domain, FunId, ImplId, InstrId, Ix, Lit, Local, LocalInfo, Pure, PureId, Ty, TypeParam,
+    TypeParamInfo, Var, VarInfo, VarKind,
 };
 use cachet_core::script::Module;
 use cachet_machine::platform::Platform;
@@ -42,6 +42,8 @@ pub(crate) struct World<'a> {
     pub funs: BTreeMap<ItemRef, FunId>,
     /// Pure functions by item.
     pub pures: BTreeMap<ItemRef, PureId>,
+    /// Instructions by item.
+    pub instrs: BTreeMap<ItemRef, InstrId>,
     /// How large each pure function is, by its id.
     pub extents: Vec<Extent>,
     /// Pure functions, records and functions of indices being elaborated, each used by the one before.
@@ -253,6 +255,7 @@ fn begin<'a>(
         module: Module::default(),
         funs: BTreeMap::new(),
         pures: BTreeMap::new(),
+        instrs: BTreeMap::new(),
         extents: Vec::new(),
         pending: Vec::new(),
         records: BTreeMap::new(),

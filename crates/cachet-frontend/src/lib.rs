@@ -6,6 +6,7 @@
 //! | which name means what | `scope` |
 //! | constants, proofs, functions of indices | `constants`, `numbers` |
 //! | records | `records` |
+//! | instructions | `instructions` |
 //! | interfaces, implementations, pure functions; their laws | `algebra`, `laws` |
 //! | parameters, sizes, clauses | `head` |
 //! | expressions, typed | `tree`, `elaborate` |
@@ -32,6 +33,7 @@ mod functions;
 mod grids;
 mod head;
 mod imports;
+mod instructions;
 mod laws;
 mod layouts;
 mod limits;

@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use cachet_core::instance::{add_scratch, derive};
 use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Role, TypeParam};
 use cachet_core::script::{
-    PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
+    OuterCall, PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
 };
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Item, StepKind, StepParam, TargItem};
@@ -21,10 +21,13 @@ const MAX_CHAIN: usize = 256;
 const MAX_STEPS: usize = 10_000;
 
 /// Steps of the library to come, which are written like any other.
-const LATER: &[&str] = &["tiles", "outer_products", "first_block", "last_block", "unroll", "chunks", "partials"];
+const LATER: &[&str] = &["tiles", "first_block", "last_block", "unroll", "chunks", "partials"];
 
 /// The steps that need no import, of those that are built.
 const BUILT_IN: &[&str] = &["split", "order", "grid over"];
+
+/// A step that is called like those of the library, and is none.
+const OUTER: &str = "outer_products";
 
 /// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
 pub(crate) fn reserve(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -433,6 +436,38 @@ impl Expansion {
         }
     }
 
+    /// `outer_products i c U V f`
+    fn outer_products(&mut self, world: &mut World<'_>, s: &ast::Step, args: &[StepArg]) -> Done<StepForm> {
+        let shape = || {
+            let message = "`outer_products` takes the loop over the rows, the output, two numbers and an instruction";
+            let d = Diagnostic::error(codes::STEP_ARGUMENT, s.span, message);
+            d.help("for example `outer_products i c 8 8 outer_fma_f64x8`")
+        };
+        let [row, into, StepArg::Number(u, first), StepArg::Number(v, second), StepArg::Name { name, span, .. }] = args
+        else {
+            return Err(world.report(shape()));
+        };
+        let found = world.scope.find(self.unit, name);
+        let Some(id) = found.and_then(|r| world.instrs.get(&r).copied()) else {
+            if found.is_some_and(|r| world.refused.contains(&r)) {
+                return Err(Reported);
+            }
+            let message = match found {
+                Some(r) => format!("`{name}` is {}, not an instruction", world.item(r)),
+                None => format!("there is no instruction `{name}`"),
+            };
+            let d = Diagnostic::error(codes::UNKNOWN_NAME, *span, message);
+            return Err(world.report(d.help("those of matrix units come with `import \"cachet:instructions/sme\"`")));
+        };
+        Ok(StepForm::OuterProducts(OuterCall {
+            row: row.clone(),
+            into: into.clone(),
+            rows: (*u, *first),
+            columns: (*v, *second),
+            through: (id, name.clone(), *span),
+        }))
+    }
+
     /// A step that is called by its name: of the library, the user's own, or a schedule function.
     fn named(&mut self, world: &mut World<'_>, s: &ast::Step, name: &ast::Ident, args: &[ast::StepArg]) -> Done<()> {
         let args = args.iter().map(|a| self.arg(world, a)).collect::<Done<Vec<_>>>()?;
@@ -452,6 +487,11 @@ impl Expansion {
                     format!("`{}` is {}, not a step", name.name, world.item(r)),
                 );
                 Err(world.report(d))
+            }
+            None if name.name == OUTER => {
+                let form = self.outer_products(world, s, &args)?;
+                self.push(OUTER.into(), form, s.span);
+                Ok(())
             }
             None if LATER.contains(&name.name.as_str()) => {
                 Err(world.report(Diagnostic::not_built(s.span, format!("the step `{}`", name.name))))

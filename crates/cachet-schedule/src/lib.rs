@@ -23,7 +23,7 @@ pub use steps::Splits;
 
 use cachet_core::ir::{Fun, Program};
 use cachet_core::pattern::StepDef;
-use cachet_core::script::{PackCall, RegistersCall, Rewrite, StepArg, StepCall, StepForm};
+use cachet_core::script::{OuterCall, PackCall, RegistersCall, Rewrite, StepArg, StepCall, StepForm};
 use cachet_source::Diagnostic;
 
 /// Applies one step to the program so far; `splits` remembers what `x.outer` and `x.inner` mean.
@@ -57,6 +57,11 @@ pub fn apply(
             let loops = splits.resolve(&[registers.row.clone(), registers.lane.clone()], call)?;
             let [row, lane] = [loops[0].clone(), loops[1].clone()];
             steps::registers::apply(program, fun, call, &RegistersCall { row, lane, ..registers.clone() })
+        }
+        StepForm::OuterProducts(outer) => {
+            let row = splits.resolve(std::slice::from_ref(&outer.row), call)?;
+            let outer = OuterCall { row: row.into_iter().next().unwrap_or(outer.row.clone()), ..outer.clone() };
+            steps::outer::apply(program, fun, call, &outer)
         }
         StepForm::Reduce { of, op, at } => {
             let of = splits.resolve(std::slice::from_ref(of), call)?;

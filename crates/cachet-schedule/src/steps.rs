@@ -1,5 +1,5 @@
 //! Steps that are written here, because their shape is not one pattern: `split`, `order`, `grid over`, `pack`,
-//! `keep`, `registers`, `reduce .. by`.
+//! `keep`, `registers`, `outer_products`, `reduce .. by`.
 //!
 //! They are as little believed as those of the library: each returns a program, a site and a recipe.
 
@@ -7,6 +7,7 @@ pub mod grid;
 pub mod keep;
 pub mod nest;
 pub mod order;
+pub mod outer;
 pub mod pack;
 pub mod reduce;
 pub mod registers;

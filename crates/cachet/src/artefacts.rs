@@ -8,9 +8,9 @@ pub mod header;
 pub mod manifest;
 pub mod target;
 
-use crate::claim;
 use crate::native::{self, Problem};
 use crate::pipeline::Outcome;
+use crate::{claim, evidence};
 use cachet_check::checked::Checker;
 use cachet_codegen::{Door, Export};
 use cachet_core::instance::{instance_name, instantiate};
@@ -255,12 +255,14 @@ fn implementation(outcome: &Outcome, name: &str) -> Result<ImplId, Problem> {
 
 /// What is proved of a function, in one line.
 fn claim_line(outcome: &Outcome, chosen: &Chosen) -> String {
+    let trusted = evidence::trusted(outcome.checked.program(), chosen.fun);
     let Some(claim) = outcome.claims.get(&chosen.fun) else {
         let contraction = outcome.module.contractions.iter().any(|(_, id)| *id == chosen.fun);
-        return if contraction { "the loops of its equations, in their order" } else { "a function by hand" }.into();
+        let what = if contraction { "the loops of its equations, in their order" } else { "a function by hand" };
+        return if trusted.is_empty() { what.into() } else { format!("{what}, {}", claim::trusts_briefly(&trusted)) };
     };
     let bind = |to: &str| {
         if chosen.types.is_empty() { to.into() } else { instance_name(outcome.checked.program(), to, &chosen.types) }
     };
-    claim::line(claim, bind)
+    claim::line(claim, &trusted, bind)
 }

@@ -1,5 +1,6 @@
 //! What was proved, in words: a claim as `scheduled` prints it, and the rules behind a step's conditions.
 
+use crate::evidence::Trusted;
 use cachet_check::checked::{Claim, ClaimedLaw, LawBasis, Link, RelationKind};
 use cachet_check::condition::{Kind, Proved};
 use cachet_core::script::Chosen;
@@ -7,8 +8,8 @@ use cachet_core::script::Chosen;
 /// The name of the prover in claims.
 pub const PROVER: &str = concat!("cachet's own prover ", env!("CARGO_PKG_VERSION"));
 
-/// The claim's lines, with the constants that were chosen in the files it stands on.
-pub fn text(claim: &Claim, chosen: &[Chosen]) -> String {
+/// The claim's lines, with the constants that were chosen in the files it stands on, and what code for it may trust.
+pub fn text(claim: &Claim, chosen: &[Chosen], trusted: &[Trusted]) -> String {
     let mut out = String::new();
     for link in &claim.links {
         let relation = match link.relation {
@@ -24,22 +25,45 @@ pub fn text(claim: &Claim, chosen: &[Chosen]) -> String {
         out.push_str(&format!("  by {} of {}, {}\n", law.law, law.of, basis(law)));
     }
     chosen.iter().for_each(|c| out.push_str(&format!("  chosen {}\n", choice(c))));
-    out.push_str("  trusted nothing\n");
+    out.push_str(&trusts(trusted));
     let s = |n: usize| if n == 1 { "" } else { "s" };
     let (steps, conditions) = (claim.steps, claim.conditions);
     out.push_str(&format!("  checked {steps} step{}, {conditions} condition{}, {PROVER}\n", s(steps), s(conditions)));
     out
 }
 
+/// What a function that is as it was written rests on; nothing where code for it trusts nothing.
+pub fn as_written(name: &str, trusted: &[Trusted]) -> String {
+    if trusted.is_empty() { String::new() } else { format!("{name}: as it is written\n{}", trusts(trusted)) }
+}
+
+fn trusts(trusted: &[Trusted]) -> String {
+    match trusted {
+        [] => "  trusted nothing\n".into(),
+        some => some.iter().map(|t| format!("  trusted {t}\n")).collect(),
+    }
+}
+
+/// The same as part of a line.
+pub fn trusts_briefly(trusted: &[Trusted]) -> String {
+    match trusted {
+        [] => "trusted nothing".into(),
+        some => {
+            let all: Vec<String> = some.iter().map(|t| format!("{} for {}", t.instruction, t.target)).collect();
+            format!("trusted {}", all.join(" and "))
+        }
+    }
+}
+
 /// The claim in one line: `bits of matmul_PlusTimes_f32, by add associative exactly of MinPlus f32, trusted nothing`.
 /// `bind` gives the name of what it is related to at the implementations in question.
-pub fn line(claim: &Claim, bind: impl Fn(&str) -> String) -> String {
+pub fn line(claim: &Claim, trusted: &[Trusted], bind: impl Fn(&str) -> String) -> String {
     let relation = |l: &Link| match l.relation {
         RelationKind::Bits => format!("bits of {}", bind(&l.to)),
     };
     let links = claim.links.iter().map(relation);
     let laws = claim.laws.iter().map(|l| format!("by {} of {}", l.law, l.of));
-    links.chain(laws).chain(["trusted nothing".to_string()]).collect::<Vec<_>>().join(", ")
+    links.chain(laws).chain([trusts_briefly(trusted)]).collect::<Vec<_>>().join(", ")
 }
 
 /// `NR = 16, the least n, bound by n % 4 == 0`

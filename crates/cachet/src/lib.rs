@@ -8,6 +8,7 @@ pub mod artefacts;
 pub mod bench;
 pub mod claim;
 pub mod cross;
+pub mod evidence;
 pub mod library;
 pub mod native;
 pub mod pipeline;

@@ -23,6 +23,14 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
             ("cachet:steps/parallel", include_str!("../../../library/steps/parallel.cachet")),
         ],
     ),
+    (
+        "cachet:instructions/sme",
+        &[("cachet:instructions/sme", include_str!("../../../library/instructions/sme.cachet"))],
+    ),
+    (
+        "cachet:instructions/x86",
+        &[("cachet:instructions/x86", include_str!("../../../library/instructions/x86.cachet"))],
+    ),
     ("cachet:layouts", &[("cachet:layouts", include_str!("../../../library/layouts/panels.cachet"))]),
     ("cachet:monoid", &[("cachet:monoid", include_str!("../../../library/algebra/semiring.cachet"))]),
     platform!("apple-silicon"),

@@ -6,6 +6,7 @@
 use crate::artefacts::target::Resolved;
 use crate::pipeline::Outcome;
 use cachet_codegen::{Entry, Options, Text};
+use cachet_core::instr::{Instr, Template};
 use cachet_core::ir::{Binding, FunId};
 use cachet_runtime::{HostTarget, Jit, Kernel, KernelArity, Llvm, Module, OptLevel, Pool, ToolError, ToolErrorKind};
 use cachet_source::Diagnostic;
@@ -49,6 +50,22 @@ pub fn compile(outcome: &Outcome, funs: &[(FunId, Vec<Binding>)], llvm: &Llvm) -
     let text = cachet_codegen::emit(outcome.checked.program(), funs, &options(&host)).map_err(refused)?;
     let module = llvm.compile(&text.ir, &host.target(), OptLevel::O3).map_err(Problem::Tool)?;
     Ok(Native { jit: module.load().map_err(Problem::Tool)?, entries: text.entries })
+}
+
+/// A function with the reference body of every instruction in place of its template.
+pub(crate) fn compile_bodies(outcome: &Outcome, fun: FunId, llvm: &Llvm) -> Result<Native, Problem> {
+    accepted(outcome, fun)?;
+    let mut program = outcome.checked.program().clone();
+    program.instrs.iter_mut().for_each(|i| i.templates.clear());
+    let host = llvm.host().map_err(Problem::Tool)?;
+    let text = cachet_codegen::emit(&program, &[(fun, vec![])], &options(&host)).map_err(refused)?;
+    let module = llvm.compile(&text.ir, &host.target(), OptLevel::O3).map_err(Problem::Tool)?;
+    Ok(Native { jit: module.load().map_err(Problem::Tool)?, entries: text.entries })
+}
+
+/// The template that code for this machine has in place of an instruction's body.
+pub(crate) fn template<'i>(instr: &'i Instr, host: &HostTarget) -> Option<&'i Template> {
+    cachet_codegen::template(instr, &options(host))
 }
 
 /// The whole program from `main`, compiled.

@@ -1,6 +1,7 @@
 //! The same facts for tools: one JSON document on standard output.
 
 use crate::render;
+use cachet::evidence::Trusted;
 use cachet::pipeline::Outcome;
 use cachet_check::checked::{Claim, LawBasis, RelationKind};
 use cachet_core::script::Chosen;
@@ -64,7 +65,16 @@ pub fn diagnostics(outcome: &Outcome) -> Value {
 }
 
 /// A claim.
-pub fn claim(claim: &Claim, chosen: &[Chosen]) -> Value {
+pub fn claim(claim: &Claim, chosen: &[Chosen], trusted: &[Trusted]) -> Value {
+    let trusted: Vec<Value> = trusted
+        .iter()
+        .map(|t| {
+            let evidence = t.evidence.as_ref().map(
+                |(file, r)| json!({ "file": file, "cases": r.cases, "processor": r.processor, "digest": r.digest }),
+            );
+            json!({ "instruction": t.instruction, "target": t.target, "evidence": evidence })
+        })
+        .collect();
     let links: Vec<Value> = claim
         .links
         .iter()
@@ -97,7 +107,7 @@ pub fn claim(claim: &Claim, chosen: &[Chosen]) -> Value {
         "requires": claim.requires,
         "by": laws,
         "chosen": chosen,
-        "trusted": [],
+        "trusted": trusted,
         "steps": claim.steps,
         "conditions": claim.conditions,
         "prover": cachet::claim::PROVER,

@@ -2,8 +2,8 @@
 
 use crate::changed::{changed, marked};
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, compare, heat, json, terminal};
-use cachet::claim;
 use cachet::pipeline::{self, Outcome, Trace};
+use cachet::{claim, evidence};
 use cachet_account::compare::changes;
 use cachet_check::condition::Proved;
 use cachet_check::relation::{Point, TracedMove};
@@ -74,7 +74,11 @@ fn item(outcome: &Outcome, id: FunId, options: Options, paint: Paint) -> Option<
     let program = outcome.checked.program();
     let Some(trace) = outcome.traces.get(&id) else {
         let shown = outcome.checked.accepts(id) && outcome.module.main != Some(id);
-        return shown.then(|| paint.program(&listing(program, fun(outcome, id))));
+        return shown.then(|| {
+            let trusted = claim::as_written(&fun(outcome, id).name, &evidence::trusted(program, id));
+            let between = if trusted.is_empty() { "" } else { "\n" };
+            format!("{}{between}{trusted}", paint.program(&listing(program, fun(outcome, id))))
+        });
     };
     let last = trace.before(trace.steps.len());
     let mut out = String::new();
@@ -85,7 +89,9 @@ fn item(outcome: &Outcome, id: FunId, options: Options, paint: Paint) -> Option<
         out.push_str(&paint.program(&listing(program, last)));
     }
     match outcome.claims.get(&id) {
-        Some(c) => out.push_str(&format!("\n{}", claim::text(c, &outcome.module.chosen))),
+        Some(c) => {
+            out.push_str(&format!("\n{}", claim::text(c, &outcome.module.chosen, &evidence::trusted(program, id))))
+        }
         None => out.push_str(&format!("\n{}: refused after {} of its steps; no claim", last.name, trace.steps.len())),
     }
     Some(out)
@@ -236,7 +242,7 @@ fn item_json(outcome: &Outcome, id: FunId) -> Option<Value> {
         "listing": listing(program, last),
         "start": listing(program, &trace.start),
         "steps": steps,
-        "claim": outcome.claims.get(&id).map(|c| json::claim(c, &outcome.module.chosen)),
+        "claim": outcome.claims.get(&id).map(|c| json::claim(c, &outcome.module.chosen, &evidence::trusted(outcome.checked.program(), id))),
     }))
 }
 

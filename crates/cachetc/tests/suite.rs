@@ -128,7 +128,8 @@ fn formatted(file: &str, text: &str, outcome: &Outcome) -> Result<(), String> {
 }
 
 fn claims(outcome: &Outcome) -> Vec<String> {
-    outcome.claims.values().map(|c| cachet::claim::text(c, &outcome.module.chosen)).collect()
+    let trusted = |id| cachet::evidence::trusted(outcome.checked.program(), id);
+    outcome.claims.iter().map(|(id, c)| cachet::claim::text(c, &outcome.module.chosen, &trusted(*id))).collect()
 }
 
 /// `main`, interpreted and native.

@@ -8,6 +8,7 @@
 //! Not drawn: given strides, layouts of parameters, memory and grids of devices, and grids of a level above 0.
 
 pub mod coverage;
+mod instructions;
 mod library;
 mod statements;
 mod vectors;

@@ -269,7 +269,11 @@ impl Given {
             }
             StepForm::Pack(p) => self.made.extend(p.over.iter().flat_map(names).map(String::from)),
             StepForm::Keep { into, .. } => self.made.extend(names(into).into_iter().map(String::from)),
-            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Registers(_) | StepForm::Reduce { .. } => {}
+            StepForm::Order(_)
+            | StepForm::GridOver(_)
+            | StepForm::Registers(_)
+            | StepForm::OuterProducts(_)
+            | StepForm::Reduce { .. } => {}
         }
     }
 
@@ -329,6 +333,10 @@ impl Given {
                 let (row, lane) = (self.name(&r.row), self.name(&r.lane));
                 let (rows, lanes) = (self.size(r.rows.0), self.size(r.lanes.0));
                 format!("registers ({row}, {lane}) into {} rows {rows} lanes {lanes} through {}", r.into, r.through.0)
+            }
+            StepForm::OuterProducts(o) => {
+                let (row, u, v) = (self.name(&o.row), self.size(o.rows.0), self.size(o.columns.0));
+                format!("outer_products {row} {} {u} {v} {}", o.into, o.through.1)
             }
             StepForm::Keep { buffer, along, level, into } => {
                 let along = self.name(along);
@@ -631,6 +639,7 @@ fn note_summed(call: &StepCall, summed: &mut BTreeSet<String>) {
         | StepForm::Pack(_)
         | StepForm::Keep { .. }
         | StepForm::Registers(_)
+        | StepForm::OuterProducts(_)
         | StepForm::Reduce { .. } => {}
     }
 }
@@ -648,6 +657,7 @@ pub fn blocks(steps: &[StepCall]) -> Vec<i64> {
                 }
             }
             StepForm::Registers(r) => out.extend([r.rows.0, r.lanes.0]),
+            StepForm::OuterProducts(o) => out.extend([o.rows.0, o.columns.0]),
             StepForm::Pack(p) => out.extend(p.lanes),
             StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}
         }

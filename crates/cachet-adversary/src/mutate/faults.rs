@@ -189,7 +189,7 @@ pub const FAULTS: &[Fault] = &[
         })
     }),
     lowering("the last lane is left out", |f| {
-        let lanes: Vec<bool> = f.vars.iter().map(|v| matches!(v.kind, VarKind::Lane(_))).collect();
+        let lanes: Vec<bool> = f.vars.iter().map(|v| matches!(v.kind, VarKind::Lane(_) | VarKind::Instr(..))).collect();
         blocks(f, |kind| {
             let StmtKind::For { var, domain: Domain::Range { hi, .. }, .. } = kind else { return false };
             lanes[var.index()] && {

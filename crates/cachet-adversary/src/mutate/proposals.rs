@@ -162,7 +162,7 @@ fn in_lanes(made: &Rewrite) -> Vec<(String, Rewrite)> {
         .iter()
         .filter_map(|v| match made.after.vars[v.index()].kind {
             VarKind::Lane(n) => Some((v.index(), n)),
-            VarKind::Size | VarKind::Index | VarKind::Block => None,
+            VarKind::Size | VarKind::Index | VarKind::Block | VarKind::Instr(..) => None,
         })
         .collect();
     let mut out = Vec::new();

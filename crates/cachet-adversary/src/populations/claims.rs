@@ -200,7 +200,7 @@ fn fold_over(fun: &Fun, index: &str) -> Option<Fold> {
 
 /// What a claim does not list: of the right owner, and in the text that is printed.
 fn missing(outcome: &Outcome, claim: &Claim, needed: &[Needed]) -> Vec<String> {
-    let printed = cachet::claim::text(claim, &[]);
+    let printed = cachet::claim::text(claim, &[], &[]);
     let program = outcome.checked.program();
     let mut out = Vec::new();
     for Needed { law, of, by } in needed {

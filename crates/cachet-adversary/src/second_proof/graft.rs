@@ -15,7 +15,9 @@ pub fn grafted(first: &Fun, last: &Fun) -> Option<Fun> {
         let at = Var(n as u32);
         let to = match info.kind {
             VarKind::Size => *first.sizes.get(last.sizes.iter().position(|s| *s == at)?)?,
-            VarKind::Index | VarKind::Block | VarKind::Lane(_) => after.add_var(info.name.clone(), info.kind),
+            VarKind::Index | VarKind::Block | VarKind::Lane(_) | VarKind::Instr(..) => {
+                after.add_var(info.name.clone(), info.kind)
+            }
         };
         subst.vars.insert(at, Ix::Var(to));
     }

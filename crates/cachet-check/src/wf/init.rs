@@ -324,7 +324,7 @@ fn witness(cx: &Context, w: &Writer, shared: usize, moved: Option<(Var, Term)>, 
 /// Loop values at which the subscripts `cell` give the tuple `at`, for as many loops as can be found. A subscript with one
 /// loop left gives that loop, `d - i` with `i` known; one with several is read as a number in mixed radix,
 /// `16 * gi + 4 * ui + i`. A loop that is found and starts at a place that another one gives, `i in g.lo .. g.hi`, gives
-/// the other.
+/// the other. A loop that comes by its quotient and its remainder, `l / 8` and `l % 8`, is found from both.
 fn solve<'i>(
     frames: &[&Frame],
     fixed: Option<Var>,
@@ -342,9 +342,10 @@ fn solve<'i>(
     let unknown: BTreeMap<Var, Domain> = loops.iter().cloned().collect();
     let mut out: BTreeMap<Var, Term> = BTreeMap::new();
     let mut equations: Vec<(Linear, Term)> = Vec::new();
+    let mut parts = Parts(Vec::new());
     for (ix, target) in cell.zip(at) {
         let mut linear = Linear::default();
-        if linear.add(ix, 1, &unknown, cx) {
+        if linear.add(ix, 1, &unknown, cx, &mut parts) {
             equations.push((linear, target.clone()));
         }
     }
@@ -361,10 +362,37 @@ fn solve<'i>(
             mixed_radix(linear, target, &loops, &unknown, cx, &mut out);
         }
         if out.len() == found {
+            parts.joined(&mut out);
+        }
+        if out.len() == found {
             from_starts(&loops, &unknown, cx, &mut out);
         }
         if out.len() == found {
             return out;
+        }
+    }
+}
+
+/// Quotients and remainders of loops, as unknowns of their own: the loop, by what, whether it is the remainder.
+struct Parts(Vec<(Var, i64, bool)>);
+
+impl Parts {
+    /// The unknown, which is no variable of the function.
+    fn unknown(&mut self, part: (Var, i64, bool)) -> Var {
+        let at = self.0.iter().position(|p| *p == part).unwrap_or_else(|| {
+            self.0.push(part);
+            self.0.len() - 1
+        });
+        Var(u32::MAX - at as u32)
+    }
+
+    /// The loops of which both are found.
+    fn joined(&mut self, out: &mut BTreeMap<Var, Term>) {
+        for (v, n, remainder) in self.0.clone() {
+            let mut part = |remainder| out.get(&self.unknown((v, n, remainder))).cloned();
+            if let (false, Some(q), Some(r)) = (remainder || out.contains_key(&v), part(false), part(true)) {
+                out.insert(v, q.times(i128::from(n)).add(r));
+            }
         }
     }
 }
@@ -430,7 +458,7 @@ fn from_starts(loops: &[(Var, Domain)], unknown: &BTreeMap<Var, Domain>, cx: &Co
     for (v, domain) in loops {
         let (Some(value), Domain::Range { lo, .. }) = (out.get(v).cloned(), domain) else { continue };
         let mut linear = Linear::default();
-        if linear.add(lo, 1, unknown, cx) {
+        if linear.add(lo, 1, unknown, cx, &mut Parts(Vec::new())) {
             one_left(&linear, &value, out);
         }
     }
@@ -465,7 +493,7 @@ impl Linear {
     }
 
     /// Adds `factor * ix`; false where an unknown stands in something that is not linear.
-    fn add(&mut self, ix: &Ix, factor: i128, unknown: &BTreeMap<Var, Domain>, cx: &Context) -> bool {
+    fn add(&mut self, ix: &Ix, factor: i128, unknown: &BTreeMap<Var, Domain>, cx: &Context, parts: &mut Parts) -> bool {
         let known = |this: &mut Linear| {
             this.known = std::mem::replace(&mut this.known, Term::Lit(0)).add(cx.ix(ix).times(factor));
             true
@@ -476,30 +504,36 @@ impl Linear {
                 true
             }
             Ix::Lit(_) | Ix::Var(_) => known(self),
-            Ix::Add(a, b) => self.add(a, factor, unknown, cx) && self.add(b, factor, unknown, cx),
-            Ix::Sub(a, b) => self.add(a, factor, unknown, cx) && self.add(b, -factor, unknown, cx),
+            Ix::Add(a, b) => self.add(a, factor, unknown, cx, parts) && self.add(b, factor, unknown, cx, parts),
+            Ix::Sub(a, b) => self.add(a, factor, unknown, cx, parts) && self.add(b, -factor, unknown, cx, parts),
             Ix::Mul(n, a) => match factor.checked_mul(i128::from(*n)) {
-                Some(f) => self.add(a, f, unknown, cx),
+                Some(f) => self.add(a, f, unknown, cx, parts),
                 None => false,
             },
             Ix::InBlock(v, e) => match unknown.get(v) {
                 Some(Domain::Blocks { lo, size, .. }) => {
                     *self.coefficients.entry(*v).or_insert(0) += factor * i128::from(*size);
-                    self.add(lo, factor, unknown, cx) && self.add(e, factor, unknown, cx)
+                    self.add(lo, factor, unknown, cx, parts) && self.add(e, factor, unknown, cx, parts)
                 }
                 Some(Domain::Range { .. }) => false,
                 None => {
                     let lo = Ix::Block(*v, cachet_core::ir::BlockPart::Lo);
-                    self.add(&lo, factor, unknown, cx) && self.add(e, factor, unknown, cx)
+                    self.add(&lo, factor, unknown, cx, parts) && self.add(e, factor, unknown, cx, parts)
                 }
             },
             Ix::Block(v, cachet_core::ir::BlockPart::Lo) if unknown.contains_key(v) => match unknown.get(v) {
                 Some(Domain::Blocks { lo, size, .. }) => {
                     *self.coefficients.entry(*v).or_insert(0) += factor * i128::from(*size);
-                    self.add(lo, factor, unknown, cx)
+                    self.add(lo, factor, unknown, cx, parts)
                 }
                 _ => false,
             },
+            Ix::Div(x, n) | Ix::Mod(x, n) if matches!(&**x, Ix::Var(v) if unknown.contains_key(v)) => {
+                let Ix::Var(v) = &**x else { return false };
+                let part = parts.unknown((*v, *n, matches!(ix, Ix::Mod(..))));
+                *self.coefficients.entry(part).or_insert(0) += factor;
+                true
+            }
             Ix::Div(..) | Ix::Mod(..) | Ix::Min(..) | Ix::Max(..) | Ix::If(..) | Ix::Block(..) => {
                 let live = Live::of_ix(ix);
                 !live.vars.iter().any(|v| unknown.contains_key(v)) && known(self)

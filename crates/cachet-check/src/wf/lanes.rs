@@ -22,7 +22,11 @@ use cachet_source::{Span, codes};
 
 /// The conditions of every vector statement of a function.
 pub(super) fn conditions(program: &Program, fun: &Fun, out: &mut Vec<Condition>) {
-    if fun.vars.iter().any(|v| matches!(v.kind, cachet_core::ir::VarKind::Lane(_))) {
+    if fun
+        .vars
+        .iter()
+        .any(|v| matches!(v.kind, cachet_core::ir::VarKind::Lane(_) | cachet_core::ir::VarKind::Instr(..)))
+    {
         let site = Site { fun, names: Names::of(program, fun) };
         site.block(&Context::entry(fun), &fun.body, out);
     }

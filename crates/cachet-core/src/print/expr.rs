@@ -3,7 +3,7 @@
 use super::float;
 use crate::ir::{
     Access, Binding, BlockPart, Buffer, BufferInfo, Device, Domain, Elem, Fun, Guard, Ix, Local, LocalInfo, Op, Prim,
-    Program, Pure, RecordInfo, Rel, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
+    Program, Pure, RecordInfo, Rel, Stmt, StmtKind, Ty, TypeParam, TypeParamInfo, Var, VarInfo, Word,
 };
 use crate::rewrite::{Visit, visit_ix, visit_word};
 use crate::vectors::{self, Lanes};
@@ -299,6 +299,9 @@ impl<'a> Names<'a> {
 
     /// What a vector statement writes in its own way: what is the same in all lanes, and what each lane has its own of.
     fn lane_word(&self, lanes: &Lanes<'_>, word: &Word, want: Option<&Ty>) -> Option<(Level, String)> {
+        if let Some(text) = self.instruction(lanes, word) {
+            return Some((Level::Apply, text));
+        }
         if !vectors::varies_word(word, lanes.var) {
             let scalar = Names { lanes: None, ..*self };
             return Some((Level::Apply, format!("splat {}", scalar.word_in(word, Level::Atom, want))));
@@ -325,6 +328,32 @@ impl<'a> Names<'a> {
             }
             _ => None,
         }
+    }
+
+    /// The use of an instruction that a whole vector statement is.
+    fn instruction(&self, lanes: &Lanes<'_>, word: &Word) -> Option<String> {
+        let (StmtKind::Store { word: whole, .. } | StmtKind::Assign { word: whole, .. }) = &lanes.stmt.kind else {
+            return None;
+        };
+        if whole != word {
+            return None;
+        }
+        let applied = crate::instr::applied(self.program, self.vars, lanes)?;
+        let mut out = applied.instr.name.clone();
+        for operand in applied.operands_in(lanes.var) {
+            out.push(' ');
+            out.push_str(&match operand {
+                Ok((word, elem, count)) => {
+                    let active = Ix::Lit(count);
+                    // An operand is no whole statement.
+                    let none = Stmt { kind: StmtKind::Print(word.clone()), span: lanes.stmt.span };
+                    let own = Lanes { var: lanes.var, count, active: &active, stmt: &none };
+                    Names { lanes: Some(own), ..*self }.word_in(&word, Level::Atom, Some(&Ty::Elem(elem)))
+                }
+                Err(ix) => self.ix_at(ix, Level::Atom),
+            });
+        }
+        Some(out)
     }
 
     /// A word that all lanes have.

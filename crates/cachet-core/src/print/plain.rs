@@ -4,16 +4,16 @@
 //! written as the loop over lanes that it means, and a vector that is read or assigned there lane by lane is written as an
 //! array: of vectors the language has no single lanes. The array means the same.
 
-use crate::ir::{Fun, Local, Stmt, StmtKind, Var, Word};
+use crate::ir::{Fun, Local, Program, Stmt, StmtKind, Var, Word};
 use crate::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 use crate::vectors;
 use std::collections::BTreeSet;
 
 /// The function with such vectors as arrays.
-pub(super) fn plain(mut fun: Fun) -> Fun {
+pub(super) fn plain(program: &Program, mut fun: Fun) -> Fun {
     // Every round but the last makes at least one vector an array.
     loop {
-        let mut found = Cells { fun: &fun, locals: BTreeSet::new(), loops: Vec::new() };
+        let mut found = Cells { program, fun: &fun, locals: BTreeSet::new(), loops: Vec::new() };
         visit_block(&mut found, &fun.body);
         let locals: Vec<Local> = found.locals.into_iter().filter(|l| fun.locals[l.index()].vector).collect();
         if locals.is_empty() {
@@ -48,6 +48,7 @@ fn named_apart(mut fun: Fun, loops: Vec<Var>) -> Fun {
 
 /// Locals of which statements that are no vector statements read or assign cells.
 struct Cells<'f> {
+    program: &'f Program,
     fun: &'f Fun,
     locals: BTreeSet<Local>,
     /// Lanes that are written as loops.
@@ -57,7 +58,7 @@ struct Cells<'f> {
 impl Visit for Cells<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         match vectors::of(&self.fun.vars, stmt) {
-            Some(lanes) if vectors::is_written(&self.fun.locals, &lanes) => return,
+            Some(lanes) if vectors::is_written(self.program, &self.fun.vars, &self.fun.locals, &lanes) => return,
             Some(lanes) => self.loops.push(lanes.var),
             None => {}
         }

@@ -13,7 +13,7 @@ pub(super) const WIDTH: usize = 100;
 
 /// A function as it is written: head, clauses, body.
 pub fn listing(program: &Program, fun: &Fun) -> String {
-    let fun = &plain(unambiguous(fun));
+    let fun = &plain(program, unambiguous(fun));
     let mut out = signature(program, fun);
     out.push_str("=\n");
     let names = Names::of(program, fun);
@@ -112,10 +112,12 @@ fn block(names: &Names<'_>, stmts: &Block, depth: usize, out: &mut String) {
     let mut before: Option<&Stmt> = None;
     for (n, s) in stmts.iter().enumerate() {
         let vector = before.and_then(|b| vectors::let_named(names.vars, names.locals, b, s));
-        let lanes = vectors::of(names.vars, s).filter(|l| vectors::is_written(names.locals, l));
+        let lanes =
+            vectors::of(names.vars, s).filter(|l| vectors::is_written(names.program, names.vars, names.locals, l));
         let declares = stmts.get(n + 1).is_some_and(|next| {
             vectors::let_named(names.vars, names.locals, s, next).is_some()
-                && vectors::of(names.vars, next).is_some_and(|l| vectors::is_written(names.locals, &l))
+                && vectors::of(names.vars, next)
+                    .is_some_and(|l| vectors::is_written(names.program, names.vars, names.locals, &l))
         });
         match (vector, lanes) {
             (Some(v), Some(lanes)) => {

@@ -264,6 +264,11 @@ impl World<'_> {
         };
         let Some(pure) = pure else {
             let d = match found {
+                Some(r) if self.item(r) == "an instruction" => {
+                    let message = format!("`{}` is an instruction, whose result is a vector with a name", name.name);
+                    let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, message);
+                    d.help(format!("name it first: `let x = {} ..`", name.name))
+                }
                 Some(r) => Diagnostic::error(
                     codes::TYPE_MISMATCH,
                     name.span,

@@ -4,7 +4,9 @@
 
 use super::{Body, Done, Meaning, World};
 use crate::tree::Tree;
-use cachet_core::ir::{Access, At, Domain, Elem, Guard, Ix, Lit, Local, Rel, Role, Stmt, StmtKind, Ty, Var, VarKind};
+use cachet_core::ir::{
+    Access, At, Domain, Elem, Guard, Ix, Lit, Local, Rel, Role, Stmt, StmtKind, Ty, Var, VarKind, Word,
+};
 use cachet_core::vectors;
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Index, Mask, Place, Type, TypeArg, TypeKind};
@@ -121,6 +123,9 @@ impl World<'_> {
                 None => Ok(None),
             },
             Some(t) => Ok(self.vector_type(body, t)?.map(|(elem, count)| (elem, count, vec![]))),
+            None if self.applied_instr(body, value)?.is_some() => {
+                Ok(self.instr_result(body, value)?.map(|(elem, count)| (elem, count, vec![])))
+            }
             None if is_vector(body, value) => match vector_of(self, body, value)? {
                 Some((elem, count)) => Ok(Some((elem, count, vec![]))),
                 None => {
@@ -142,10 +147,10 @@ impl World<'_> {
     ) -> Done<Vec<Stmt>> {
         self.fresh(body, name)?;
         let shape = shape(body, count, None);
-        let word = self.lane_value(body, &shape, value, &Ty::Elem(elem))?;
+        let word = self.whole_value(body, &shape, value, &Ty::Elem(elem))?;
         let local = self.vector_local(body, name, elem, &[count], false);
         let declare = Stmt { kind: StmtKind::Var { local, init: zero(elem) }, span: At(span) };
-        let assign = StmtKind::Assign { local, at: vec![Ix::Var(shape.var)], word: word.into_word() };
+        let assign = StmtKind::Assign { local, at: vec![Ix::Var(shape.var)], word };
         Ok(vec![declare, over_lanes(&shape, assign, span)])
     }
 
@@ -168,7 +173,7 @@ impl World<'_> {
     ) -> Done<Vec<Stmt>> {
         self.fresh(body, name)?;
         let shape = shape(body, count, None);
-        let word = self.lane_value(body, &shape, value, &Ty::Elem(elem))?.into_word();
+        let word = self.whole_value(body, &shape, value, &Ty::Elem(elem))?;
         let rows = dims.clone();
         dims.push(count);
         if dims.iter().try_fold(1i64, |n, d| n.checked_mul(*d)).is_none_or(|n| n > crate::statements::MAX_CELLS) {
@@ -215,7 +220,7 @@ impl World<'_> {
         let shape = shape(body, count, None);
         let mut at = self.vector_cell(body, name, local, place.indices().unwrap_or(&[]), place.span)?;
         at.push(Ix::Var(shape.var));
-        let word = self.lane_value(body, &shape, value, &info.ty)?.into_word();
+        let word = self.whole_value(body, &shape, value, &info.ty)?;
         Ok(vec![over_lanes(&shape, StmtKind::Assign { local, at, word }, span)])
     }
 
@@ -274,7 +279,7 @@ impl World<'_> {
             let d = Diagnostic::error(codes::TYPE_MISMATCH, place.span, "a vector's lanes are a machine's elements");
             return Err(self.report(d));
         }
-        let word = self.lane_value(body, &shape, value, &ty)?.into_word();
+        let word = self.whole_value(body, &shape, value, &ty)?;
         Ok(vec![over_lanes(&shape, StmtKind::Store { to, word }, span)])
     }
 
@@ -305,6 +310,20 @@ impl World<'_> {
             _ => Diagnostic::error(codes::TYPE_MISMATCH, span, "the cells of a vector lie along one axis"),
         };
         Err(self.report(d))
+    }
+
+    /// The word of one lane of a vector statement, which may be a use of an instruction.
+    fn whole_value(&mut self, body: &mut Body, shape: &Shape, value: &Expr, ty: &Ty) -> Done<Word> {
+        match self.instr_word(body, (shape.var, shape.count, &shape.active), value, ty)? {
+            Some(word) => Ok(word),
+            None => self.lane_value(body, shape, value, ty).map(Tree::into_word),
+        }
+    }
+
+    /// The word of one of so many lanes.
+    pub(crate) fn lanes_of(&mut self, body: &mut Body, (var, count): (Var, i64), value: &Expr, ty: &Ty) -> Done<Word> {
+        let shape = Shape { var, count, active: Ix::Lit(count) };
+        self.lane_value(body, &shape, value, ty).map(Tree::into_word)
     }
 
     /// The word of one lane.
@@ -512,8 +531,8 @@ fn over_lanes(shape: &Shape, kind: StmtKind, span: Span) -> Stmt {
 }
 
 /// What a vector that is filled right away is declared with.
-fn zero(elem: Elem) -> cachet_core::ir::Word {
-    cachet_core::ir::Word::Lit(Lit { elem, bits: 0 })
+fn zero(elem: Elem) -> Word {
+    Word::Lit(Lit { elem, bits: 0 })
 }
 
 /// The window among a place's subscripts.

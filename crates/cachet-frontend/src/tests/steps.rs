@@ -227,7 +227,6 @@ fn steps_to_come_are_named() {
         ("parts [8, 8]", "parts"),
         ("element [f32; 8, 8]", "element"),
         ("tiles (i, j, k) (16, 16) (8, 8)", "tiles"),
-        ("outer_products i c 8 8 f", "outer_products"),
         ("first_block (gk, k) c", "first_block"),
     ] {
         let (report, _) = only(&matmul(&format!("schedule s of matmul =\n  {text}\n")));

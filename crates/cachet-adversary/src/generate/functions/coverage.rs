@@ -1,6 +1,7 @@
 //! Which kinds of nodes does a program have, and how many of each?
 
 use cachet_core::instance::instantiate;
+use cachet_core::instr::{self, Applied, Operand};
 use cachet_core::ir::{
     Binding, Block, BlockPart, Domain, Elem, Fun, FunId, Guard, Ix, Layout, Op, Prim, Program, Rel, Shape, Stmt,
     StmtKind, Ty, Var, Word,
@@ -70,6 +71,12 @@ pub const NODES: &[&str] = &[
     "statement: vector store, masked",
     "statement: vector assign",
     "statement: vector assign, masked",
+    "statement: instruction",
+    "instruction: lanes of a vector",
+    "instruction: neighbours",
+    "instruction: one value for all lanes",
+    "instruction: not all lanes are read",
+    "instruction: an index",
     "lanes: 1",
     "lanes: no power of two",
     "lanes: more than a register",
@@ -263,11 +270,33 @@ impl Counter<'_> {
         self.more("lanes: 1", u64::from(lanes.count == 1));
         self.more("lanes: no power of two", u64::from(lanes.count.count_ones() > 1));
         self.more("lanes: more than a register", u64::from(lanes.count as u64 * e.bytes() > 64));
-        let written = vectors::is_written(&self.fun.locals, lanes);
+        if let Some(applied) = instr::applied(self.program, &self.fun.vars, lanes) {
+            self.instruction(&applied, lanes);
+        }
+        let written = vectors::is_written(self.program, &self.fun.vars, &self.fun.locals, lanes);
         self.more("lanes: written as vectors", u64::from(written));
         let mut words = LaneWords { fun: self.fun, lane: lanes.var, count: lanes.count, seen: vec![] };
         words.word(word);
         words.seen.into_iter().for_each(|what| self.more(what, 1));
+    }
+}
+
+impl Counter<'_> {
+    fn instruction(&mut self, applied: &Applied<'_>, lanes: &Lanes<'_>) {
+        self.more("statement: instruction", 1);
+        for (param, operand) in applied.instr.params.iter().zip(&applied.operands) {
+            let what = match operand {
+                Operand::Index(_) => "instruction: an index",
+                Operand::Vector(of) => match of.at(&Ix::Var(lanes.var)) {
+                    word if !vectors::varies_word(&word, lanes.var) => "instruction: one value for all lanes",
+                    Word::Load(_) => "instruction: neighbours",
+                    _ => "instruction: lanes of a vector",
+                },
+            };
+            self.more(what, 1);
+            let some = matches!(operand, Operand::Vector(_)) && !applied.instr.reads_all(*param);
+            self.more("instruction: not all lanes are read", u64::from(some));
+        }
     }
 }
 

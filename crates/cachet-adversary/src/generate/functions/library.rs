@@ -1,5 +1,5 @@
-//! What drawn functions share: a record, pure functions over every element type, an interface with implementations, and
-//! functions that are generic over it.
+//! What drawn functions share: a record, pure functions over every element type, instructions, an interface with
+//! implementations, and functions that are generic over it.
 
 use super::{ELEMS, empty, row_major};
 use cachet_core::ir::{
@@ -88,6 +88,7 @@ pub fn library() -> Program {
         let methods = (first..first + 3).map(PureId).collect();
         program.impls.push(Impl { name: format!("Joined_{e:?}"), interface: 0, value: t, methods, laws: vec![] });
     }
+    program.instrs = super::instructions::all();
     program.funs.extend([total(), passes_on()]);
     program
 }
@@ -118,6 +119,7 @@ pub fn library_text() -> String {
              fn join a b = {join}\n  fn mix a b c = {mix}\n",
         ));
     }
+    out.push_str(&super::instructions::text());
     for f in library().funs {
         out.push_str(&cachet_core::print::listing(&library(), &f));
     }

@@ -20,16 +20,16 @@ const MOST_ROWS: i64 = 5;
 /// A vector in scope, or an array of them.
 #[derive(Clone)]
 pub(super) struct Held {
-    local: Local,
-    elem: Elem,
-    rows: Vec<i64>,
-    lanes: i64,
+    pub(super) local: Local,
+    pub(super) elem: Elem,
+    pub(super) rows: Vec<i64>,
+    pub(super) lanes: i64,
     /// Whether it may be assigned here.
     pub(super) assigned: bool,
 }
 
 /// The vector statement that is being drawn.
-struct Lane {
+pub(super) struct Lane {
     var: Var,
     count: i64,
     /// How many take part.
@@ -41,10 +41,10 @@ struct Lane {
 }
 
 /// The cells of lanes, how many lanes have one, and the axis that they lie along with the index there.
-type LaneCells = (Vec<Ix>, Option<Ix>, (Ix, Ix));
+pub(super) type LaneCells = (Vec<Ix>, Option<Ix>, (Ix, Ix));
 
 impl Lane {
-    fn whole(var: Var, count: i64) -> Lane {
+    pub(super) fn whole(var: Var, count: i64) -> Lane {
         Lane { var, count, active: Ix::Lit(count), own: None, along: None }
     }
 }
@@ -93,7 +93,8 @@ impl Draw<'_> {
 
     /// One vector statement, or a few that belong together.
     pub(super) fn vector(&mut self, out: &mut Block) {
-        match self.below(10) {
+        match self.below(11) {
+            10 => self.instruction(out),
             9 if !self.in_grid && self.loops == 0 => self.rows_at_once(out),
             0 | 1 => self.vector_let(out),
             2 => self.vector_var(out),
@@ -105,13 +106,13 @@ impl Draw<'_> {
         }
     }
 
-    fn lane_var(&mut self, count: i64) -> Var {
+    pub(super) fn lane_var(&mut self, count: i64) -> Var {
         let name = self.name("l");
         self.fun.vars.push(VarInfo { name, kind: VarKind::Lane(count) });
         Var(self.fun.vars.len() as u32 - 1)
     }
 
-    fn held(&mut self, letter: &str, elem: Elem, rows: &[i64], lanes: i64, mutable: bool) -> Held {
+    pub(super) fn held(&mut self, letter: &str, elem: Elem, rows: &[i64], lanes: i64, mutable: bool) -> Held {
         let name = self.name(letter);
         let dims = rows.iter().copied().chain([lanes]).collect();
         self.fun.locals.push(LocalInfo { name, ty: Ty::Elem(elem), dims, vector: true, mutable });
@@ -142,7 +143,7 @@ impl Draw<'_> {
         self.vectors.push(held);
     }
 
-    fn vector_filled(&mut self, local: Local, elem: Elem, count: i64) -> [Stmt; 2] {
+    pub(super) fn vector_filled(&mut self, local: Local, elem: Elem, count: i64) -> [Stmt; 2] {
         let lane = Lane::whole(self.lane_var(count), count);
         let word = self.lane_word(&lane, elem, 2);
         let zero = Word::Lit(Lit { elem, bits: 0 });
@@ -252,7 +253,7 @@ impl Draw<'_> {
 
     /// Where the lanes' cells of an array are; how many lanes have one, where not all of them are sure to; and the axis with
     /// the index along it.
-    fn cells_of(&mut self, of: &Cells, lane: &Lane) -> Option<LaneCells> {
+    pub(super) fn cells_of(&mut self, of: &Cells, lane: &Lane) -> Option<LaneCells> {
         let last = of.extents.len() - 1;
         let axis = if last > 0 && self.random.once_in(6) { self.below(last + 1) } else { last };
         let extent = of.extents[axis].clone();

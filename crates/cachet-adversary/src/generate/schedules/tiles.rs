@@ -4,8 +4,7 @@ use super::loops::{Loop, Nest, nests};
 use super::{Draw, arg, step};
 use cachet_core::instance::add_scratch;
 use cachet_core::ir::{
-    BlockPart, Buffer, BufferInfo, Device, Domain, Fun, Ix, Layout, Level, Lit, Op, Role, Stmt, StmtKind, Ty, Var,
-    VarKind, Word,
+    BlockPart, Buffer, BufferInfo, Device, Domain, Fun, Ix, Layout, Level, Lit, Op, Role, Stmt, StmtKind, Ty, Var, Word,
 };
 use cachet_core::rewrite::{Visit, visit_block, visit_stmt, visit_word};
 use cachet_core::script::{PackCall, RegistersCall, SplitIndex, SplitLevel, StepArg, StepCall, StepForm};
@@ -278,7 +277,7 @@ pub(super) fn without_tiles(fun: &Fun, nests: Vec<Nest>) -> Vec<Nest> {
                     StmtKind::Assign { local, .. } | StmtKind::Var { local, .. } => fun.locals[local.index()].vector,
                     _ => false,
                 };
-                let lanes = matches!(fun.vars[var.index()].kind, VarKind::Lane(_));
+                let lanes = cachet_core::vectors::count_of(&fun.vars, *var).is_some();
                 let around = body.iter().any(|s| some(s, &|s| declares(fun, s)));
                 // A copy is made once in each iteration: these keep their order, and run one after the other.
                 let name = &fun.vars[var.index()].name;

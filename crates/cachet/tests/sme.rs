@@ -1,0 +1,75 @@
+//! Outer products by the matrix unit of AArch64, emulated: `main` of a file prints there what the interpreter says.
+
+#![allow(clippy::expect_used, reason = "tests")]
+
+use cachet::artefacts::target::{Wanted, resolve};
+use cachet::native::compile_main_for;
+use cachet::pipeline::check;
+use cachet::world::Disk;
+use cachet_core::interpret;
+use cachet_runtime::Llvm;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/suite/instructions/outer_products.cachet");
+
+/// A program that is there and works.
+fn works(program: &str, argument: &str) -> bool {
+    Command::new(program).arg(argument).output().is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn outer_products_have_the_same_bits_in_the_matrix_unit() {
+    for (program, argument) in [("qemu-aarch64", "--version"), ("aarch64-linux-gnu-gcc", "--version")] {
+        if !works(program, argument) {
+            println!("skipped: 3 vector lengths, no {program}");
+            return;
+        }
+    }
+    let llvm = match Llvm::load() {
+        Ok(llvm) => llvm,
+        Err(e) => return println!("skipped: 3 vector lengths, no LLVM: {}", e.message),
+    };
+    let outcome = check(FILE, &Disk::default());
+    assert!(!outcome.refused(), "{:?}", outcome.diagnostics);
+    let mut said = String::new();
+    let main = outcome.module.main.expect("a main");
+    interpret::run_main(outcome.checked.program(), main, &mut said).expect("the interpreter runs it");
+    let wanted = Wanted {
+        triple: Some("aarch64-unknown-linux-gnu".into()),
+        cpu: None,
+        features: Some("+sme,+sme-f64f64".into()),
+    };
+    let target = resolve(&llvm, &wanted).expect("a target");
+    let (text, module) = compile_main_for(&outcome, &llvm, &target).expect("code");
+    for routine in ["call i64 @cachet_outer_f32(", "call i64 @cachet_outer_f64("] {
+        assert!(text.contains(routine), "the matrix unit is not used: {routine}");
+    }
+    let folder = std::env::temp_dir().join(format!("cachet-sme-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = linked(&folder, &module.emit_object().expect("an object"));
+    // With vectors of 128 bits a block of 8 or 16 is too long for the unit, and the body is run.
+    for bits in [128, 512, 1024] {
+        let out = Command::new("qemu-aarch64")
+            .args(["-cpu", &format!("max,sme{bits}=on"), "-L", "/usr/aarch64-linux-gnu"])
+            .arg(&program)
+            .output()
+            .expect("the emulator runs");
+        assert!(out.status.success(), "{bits}: {out:?}");
+        assert_eq!(String::from_utf8_lossy(&out.stdout), said, "{bits} bits");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    println!("3 vector lengths");
+}
+
+fn linked(folder: &Path, object: &[u8]) -> PathBuf {
+    let (object_file, program) = (folder.join("main.o"), folder.join("main"));
+    std::fs::write(&object_file, object).expect("a file");
+    let linked = Command::new("aarch64-linux-gnu-gcc")
+        .args(["-static", "-o"])
+        .args([&program, &object_file])
+        .output()
+        .expect("the linker runs");
+    assert!(linked.status.success(), "{}", String::from_utf8_lossy(&linked.stderr));
+    program
+}
