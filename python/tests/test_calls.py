@@ -60,7 +60,7 @@ fn main () =
   alloc a: [f32; {m}, {k}]
   alloc b: [f32; {k}, {n}]
   alloc c: [f32; {m}, {n}]
-  alloc pack: [f32; 128, 256] in ColumnPanels 32
+  alloc pack: [f32; 128, 256] in ColumnPanels 16
   for i in 0 .. {m} do
     for k in 0 .. {k} do
       store a[i, k] = ((i * 7 + k * 3) % 17) as f32 * 0.3 - 2.0
