@@ -60,7 +60,7 @@ fn main () =
   alloc a: [f32; {m}, {k}]
   alloc b: [f32; {k}, {n}]
   alloc c: [f32; {m}, {n}]
-  alloc pack: [f32; 128, 256] in ColumnPanels 32
+  alloc pack: [f32; 128, 256] in ColumnPanels 16
   for i in 0 .. {m} do
     for k in 0 .. {k} do
       store a[i, k] = ((i * 7 + k * 3) % 17) as f32 * 0.3 - 2.0
@@ -327,6 +327,42 @@ class Elements(unittest.TestCase):
         wanted[1:4, 2:5] *= 2
         wanted[:5, 2:5] *= 3
         self.assertEqual(large.tolist(), wanted.tolist())
+
+    def test_every_statement_goes_by_the_strides(self):
+        text = """
+fn count (reads a: [f32; M, N]) (reads b: [f32; M, N]) (out n: [i64; 1]) =
+  store n[0] = differing a b
+
+fn more (reads a: [f32; M, N]) (out c: [f32; M, N]) =
+  grid i in 0 .. M writes c[i, 0 ..+ N] do
+    for j in 0 .. N do
+      store c[i, j] = load a[i, j] + 1.0
+
+fn twice (reads a: [f32; L, M, N]) (out c: [f32; L, M, N]) =
+  for l in 0 .. L do
+    for i in 0 .. M do
+      for j in 0 .. N do
+        store c[l, i, j] = load a[l, i, j] * 2.0
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "strides.cachet"
+            file.write_text(text)
+            kernels = cachet.build(file)
+        a = np.arange(90, dtype="f4").reshape(6, 15)[:5, 2:9]
+        b = a.copy()
+        b[3, 4] = b[0, 0] = -1
+        self.assertEqual(kernels.count(a, b).tolist(), [2])
+        large = np.zeros((5, 20), "f4")
+        with cachet.Threads(3) as threads:
+            kernels.more(a, out=large[:, 3:10], pool=threads)
+        self.assertTrue((large[:, 3:10] == a + 1).all() and not large[:, :3].any() and not large[:, 10:].any())
+        t, c = np.arange(4 * 5 * 6, dtype="f4").reshape(4, 5, 6), np.zeros((4, 6, 8), "f4")
+        kernels.twice(t[::2, 1:4, 2:5], out=c[1:3, 2:5, :3])
+        self.assertTrue((c[1:3, 2:5, :3] == 2 * t[::2, 1:4, 2:5]).all())
+        self.assertEqual(c.sum(), 2 * t[::2, 1:4, 2:5].sum())
+        self.assertEqual(kernels.twice(t.transpose(1, 0, 2)).tolist(), (2 * t.transpose(1, 0, 2)).tolist())
+        with self.assertRaisesRegex(cachet.CallError, "or its axes lie in another order"):
+            kernels.twice(t, out=np.zeros((5, 4, 6), "f4").transpose(1, 0, 2))
 
     def test_type_parameters_are_bound(self):
         kernels = cachet.build(ROOT / "examples/matmul.cachet", "swapped", implementations=["PlusTimes f64", "MinPlus f32"])
