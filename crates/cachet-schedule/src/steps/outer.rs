@@ -309,7 +309,10 @@ impl Blocks<'_> {
         let inner = Stmt { kind: stmt(self, q, l), span };
         let lanes = Domain::Range { lo: Ix::Lit(0), hi: Ix::Lit(self.lanes) };
         let body = vec![Stmt { kind: StmtKind::For { var: l, domain: lanes, body: vec![inner] }, span }];
-        let hi = times(self.across(), Ix::Div(Box::new(self.tile.back.row.1.clone()), self.block.0));
+        let hi = match self.tile.back.row.1 {
+            Ix::Lit(rows) => Ix::Lit(self.across() * (rows / self.block.0)),
+            rows => times(self.across(), Ix::Div(Box::new(rows.clone()), self.block.0)),
+        };
         Stmt { kind: StmtKind::For { var: q, domain: Domain::Range { lo: Ix::Lit(0), hi }, body }, span }
     }
 
