@@ -12,7 +12,7 @@ use crate::lanes::{Piece, Vector};
 use crate::memory::Bounds;
 use crate::support::Support;
 use crate::types::register;
-use cachet_core::instr::{Applied, Instr, Operand, Template, applied};
+use cachet_core::instr::{Applied, Instr, Operand, Piece as Part, Template, applied, pieces};
 use cachet_core::ir::{Elem, Ix, Local, StmtKind, Ty, Var, Word};
 use cachet_core::vectors::{self, Lanes};
 use std::collections::BTreeMap;
@@ -188,22 +188,22 @@ impl Lower<'_, '_> {
 
     /// A template's lines; the name of the last.
     fn lines(&mut self, template: &Template, names: &BTreeMap<&str, String>) -> String {
-        let mut own: Vec<(String, String)> = Vec::new();
+        let mut own: BTreeMap<&str, String> = BTreeMap::new();
         let mut last = String::from("poison");
         for line in &template.lines {
             let Some((name, made)) = line.split_once(" = ") else { continue };
-            let mut text = made.to_string();
-            // The longest first: one name may begin another.
-            let mut before: Vec<&(String, String)> = own.iter().collect();
-            before.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-            for (from, to) in before {
-                text = text.replace(from.as_str(), to);
-            }
-            for (param, value) in names {
-                text = text.replace(&format!("{{{param}}}"), value);
-            }
+            let text: String = pieces(made)
+                .into_iter()
+                .map(|piece| match piece {
+                    Part::Text(text) => text,
+                    // A template names nothing else: see `Template::fault`.
+                    Part::Value(v) => own.get(v).map_or("poison", String::as_str),
+                    Part::Placeholder(p) => names.get(p).map_or("poison", String::as_str),
+                    Part::Brace => "",
+                })
+                .collect();
             last = self.em.def(text);
-            own.push((name.to_string(), last.clone()));
+            own.insert(name, last.clone());
         }
         last
     }

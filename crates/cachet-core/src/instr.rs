@@ -14,6 +14,7 @@
 mod digest;
 mod operands;
 mod reads;
+mod template;
 
 use crate::ir::{
     At, Domain, Elem, Fun, FunId, InstrId, Ix, Lit, Local, LocalInfo, Program, Stmt, StmtKind, Ty, Var, VarInfo,
@@ -23,6 +24,7 @@ use crate::rewrite::{Subst, Visit, callees, visit_block, visit_stmt, visit_word}
 use crate::vectors::Lanes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+pub use template::{Piece, pieces};
 
 /// The variable of an operand's lanes, in no table.
 const HOLE: Var = Var(u32::MAX);
@@ -138,33 +140,6 @@ pub fn uses(program: &Program, fun: FunId) -> Vec<InstrId> {
         open.extend(callees(fun).into_iter().filter(|f| seen.insert(*f)));
     }
     found.into_iter().collect()
-}
-
-/// The targets whose templates are an outer product by a matrix unit, which code generation knows how to bring about.
-pub const MATRIX_UNITS: &[&str] = &["sme", "sme_f64f64"];
-
-impl Template {
-    /// `{result} = fmopa {column}, {row}, {acc}`: the side of the block, and the positions of the three parameters.
-    pub fn outer_product(&self, instr: &Instr) -> Option<(i64, [usize; 3])> {
-        let [line] = self.lines.as_slice() else { return None };
-        let operands = line.strip_prefix("{result} = fmopa ")?;
-        let mut parts = Vec::new();
-        for name in operands.split(", ") {
-            let name = name.strip_prefix('{')?.strip_suffix('}')?;
-            parts.push(instr.params.iter().position(|p| instr.param_name(*p) == name)?);
-        }
-        let parts: [usize; 3] = parts.try_into().ok()?;
-        let of = |n: usize| instr.params.get(n).and_then(|p| instr.param_vector(*p));
-        let (elem, side) = of(parts[0])?;
-        let square = of(parts[1]) == Some((elem, side)) && of(parts[2]) == Some((elem, side * side));
-        let unit = match elem {
-            Elem::F32 => "sme",
-            Elem::F64 => "sme_f64f64",
-            _ => return None,
-        };
-        let result = (instr.elem, instr.lanes) == (elem, side * side) && instr.params.len() == 3;
-        (square && result && self.target == unit).then_some((side, parts))
-    }
 }
 
 impl Applied<'_> {
@@ -308,7 +283,7 @@ impl Instr {
         if !closed.0 {
             return Some(format!("the body of `{name}` is not made of cells, operations and choices alone"));
         }
-        self.outside()
+        self.outside().or_else(|| self.templates.iter().find_map(|t| t.fault(self)).map(|(_, text)| text))
     }
 }
 

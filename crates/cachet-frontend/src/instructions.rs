@@ -33,33 +33,23 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef, i: &ast::Instr) -> Done<()
     }
     let (elem, lanes) = world.instr_vector(&body, &i.result)?;
     let (lane, word) = body::word(world, &mut body, i, (elem, lanes))?;
-    let mut templates = Vec::new();
     for t in &i.templates {
-        templates.push(template::read(world, i, &params_of(&body, &params), t)?);
         if i.templates.iter().filter(|o| o.target.name == t.target.name).count() > 1 {
             let message = format!("`{}` has two templates for `{}`", i.name.name, t.target.name);
             return Err(world.report(Diagnostic::error(codes::DUPLICATE_NAME, t.span, message)));
         }
     }
+    let templates = i.templates.iter().map(template::read).collect();
     let name = i.name.name.clone();
     let (vars, locals) = (body.vars, body.locals);
     let made = Instr { name, params, elem, lanes, lane, body: word, vars, locals, templates };
     body::inside(world, i, &made)?;
     for (template, written) in made.templates.iter().zip(&i.templates) {
-        template::matrix_unit(world, &made, template, written.span)?;
+        template::check(world, &made, template, written)?;
     }
     world.instrs.insert(r, InstrId(world.module.program.instrs.len() as u32));
     world.module.program.instrs.push(made);
     Ok(())
-}
-
-/// The names of the parameters that are vectors, and of all.
-fn params_of(body: &Body, params: &[InstrParam]) -> Vec<(String, bool)> {
-    let named = |p: &InstrParam| match p {
-        InstrParam::Vector(l) => (body.locals[l.index()].name.clone(), true),
-        InstrParam::Index(v) => (body.vars[v.index()].name.clone(), false),
-    };
-    params.iter().map(named).collect()
 }
 
 impl World<'_> {

@@ -16,6 +16,13 @@ use cachet_core::rewrite::{Arm, Live, Site, Subst, Turn, map_word};
 use cachet_core::script::{OuterCall, Rewrite, StepCall};
 use cachet_source::{Diagnostic, Span, codes};
 
+/// Rows and columns of a block.
+type Sides = (i64, i64);
+/// An instruction and its number.
+type Known<'p> = (&'p Instr, InstrId);
+/// A word for each lane.
+type ByLane = Box<dyn Fn(Var) -> Word>;
+
 /// A nest over rows and lanes of the tile.
 struct Nest<'f> {
     row: (Var, &'f Ix),
@@ -46,10 +53,9 @@ struct Tile<'f> {
 struct Blocks<'a> {
     tile: Tile<'a>,
     after: Fun,
-    /// Rows and columns of a block.
-    block: (i64, i64),
+    block: Sides,
     lanes: i64,
-    instr: (&'a Instr, InstrId),
+    instr: Known<'a>,
     blocks: Local,
 }
 
@@ -93,7 +99,7 @@ fn fitting<'p>(
     tile: &Tile<'_>,
     outer: &OuterCall,
     call: &StepCall,
-) -> Result<((i64, i64), (&'p Instr, InstrId)), Diagnostic> {
+) -> Result<(Sides, Known<'p>), Diagnostic> {
     let ((u, first), (v, second)) = (outer.rows, outer.columns);
     for ((n, span), size, what) in [((u, first), tile.size.0, "rows"), ((v, second), tile.size.1, "lanes")] {
         if n <= 0 || size % n != 0 {
@@ -309,7 +315,10 @@ impl Blocks<'_> {
         let inner = Stmt { kind: stmt(self, q, l), span };
         let lanes = Domain::Range { lo: Ix::Lit(0), hi: Ix::Lit(self.lanes) };
         let body = vec![Stmt { kind: StmtKind::For { var: l, domain: lanes, body: vec![inner] }, span }];
-        let hi = times(self.across(), Ix::Div(Box::new(self.tile.back.row.1.clone()), self.block.0));
+        let hi = match self.tile.back.row.1 {
+            Ix::Lit(rows) => Ix::Lit(self.across() * (rows / self.block.0)),
+            rows => times(self.across(), Ix::Div(Box::new(rows.clone()), self.block.0)),
+        };
         Stmt { kind: StmtKind::For { var: q, domain: Domain::Range { lo: Ix::Lit(0), hi }, body }, span }
     }
 
@@ -323,8 +332,7 @@ impl Blocks<'_> {
     }
 
     /// The words of the column and of the row, by lane: what the update multiplies.
-    #[expect(clippy::type_complexity, reason = "two words, each by its lane")]
-    fn operands(&self, call: &StepCall) -> Result<(Box<dyn Fn(Var) -> Word>, Box<dyn Fn(Var) -> Word>), Diagnostic> {
+    fn operands(&self, call: &StepCall) -> Result<(ByLane, ByLane), Diagnostic> {
         let (nest, word) = &self.tile.update;
         let own = Word::Local(self.tile.acc, vec![Ix::Var(nest.row.0), Ix::Var(nest.lane.0)]);
         let args: Vec<&Word> = match word {
@@ -343,7 +351,7 @@ impl Blocks<'_> {
             let text = cachet_core::print::Names::of(&Program::default(), &self.after).word(word);
             return Err(d.note(format!("the tile's update is `{text}`")));
         };
-        let by = |var: Var, word: Word, active: &Ix, count: i64| -> Box<dyn Fn(Var) -> Word> {
+        let by = |var: Var, word: Word, active: &Ix, count: i64| -> ByLane {
             let (active, buffers) = (active.clone(), self.after.buffers.clone());
             Box::new(move |l| {
                 let word = Subst::var(var, Ix::Var(l)).word(&word);

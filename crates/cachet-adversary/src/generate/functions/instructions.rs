@@ -85,7 +85,7 @@ pub(super) fn all() -> Vec<Instr> {
 impl Draw<'_> {
     /// A vector that an instruction gives, named.
     pub(super) fn instruction(&mut self, out: &mut Block) {
-        let at = self.below(self.program.instrs.len());
+        let at = self.instruction_wanted();
         let (instr, id) = (self.program.instrs[at].clone(), InstrId(at as u32));
         let mut operands = Vec::new();
         for p in &instr.params {
@@ -107,6 +107,25 @@ impl Draw<'_> {
         self.vectors.push(held);
     }
 
+    /// Which: the one with an index in turn, else mostly one of which arrays have operands.
+    fn instruction_wanted(&mut self) -> usize {
+        let count = self.program.instrs.len();
+        if self.random.once_in(4) {
+            return count - 1;
+        }
+        let arrays: Vec<Ty> = self.buffers.iter().filter(|b| b.reads).map(|b| b.ty.clone()).collect();
+        let has = |i: &usize| {
+            let instr = &self.program.instrs[*i];
+            let elems = instr.params.iter().filter_map(|p| instr.param_vector(*p));
+            elems.into_iter().any(|(e, _)| arrays.contains(&Ty::Elem(e)))
+        };
+        let all: Vec<usize> = (0..count).filter(has).collect();
+        match all.is_empty() || self.random.once_in(4) {
+            true => self.below(count),
+            false => self.pick(&all),
+        }
+    }
+
     /// Lanes of a vector, neighbours in an array, one word for all, or a vector that is made for it.
     fn operand(&mut self, elem: Elem, count: i64, out: &mut Block) -> LaneWord {
         let lane = self.lane_var(count);
@@ -124,8 +143,10 @@ impl Draw<'_> {
                 }
             }
             2 | 3 => {
-                if let Some(load) = self.neighbours(elem, (lane, count)) {
-                    return LaneWord::of(&load, lane);
+                for _ in 0..4 {
+                    if let Some(load) = self.neighbours(elem, (lane, count)) {
+                        return LaneWord::of(&load, lane);
+                    }
                 }
             }
             4 => {

@@ -93,8 +93,8 @@ impl Draw<'_> {
 
     /// One vector statement, or a few that belong together.
     pub(super) fn vector(&mut self, out: &mut Block) {
-        match self.below(11) {
-            10 => self.instruction(out),
+        match self.below(13) {
+            10.. => self.instruction(out),
             9 if !self.in_grid && self.loops == 0 => self.rows_at_once(out),
             0 | 1 => self.vector_let(out),
             2 => self.vector_var(out),
