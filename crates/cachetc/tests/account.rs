@@ -298,6 +298,7 @@ fn chains_are_as_long_as_the_loops_that_repeat_them() {
     assert_eq!(cycles(file, "tiled", "M=24,N=16,K=80", "chain of fma"), 4.0 * blocks * 6.0 * 8.0);
     // An addition takes 2 cycles, and row i has i of them.
     assert_eq!(cycles(file, "below", "N=9", "chain of +"), 2.0 * 36.0);
+    assert_eq!(cycles(file, "named", "M=5,N=7", "chain of +"), 2.0 * 35.0);
 }
 
 #[test]
