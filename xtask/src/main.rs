@@ -1,8 +1,9 @@
 //! What the project does to itself: `cargo xtask adversary`, `cargo xtask nightly`, `cargo xtask evidence`,
-//! `cargo xtask sweep-tiles`, `cargo xtask cachegrind`.
+//! `cargo xtask sweep-tiles`, `cargo xtask cachegrind`, `cargo xtask rank`.
 
 mod cachegrind;
 mod evidence;
+mod rank;
 mod tiles;
 
 use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
@@ -32,6 +33,8 @@ enum Task {
     SweepTiles(tiles::Sweep),
     /// Count lines by the model and by valgrind's cachegrind, side by side.
     Cachegrind(cachegrind::Count),
+    /// Draw schedules of the matrix product, predict what bounds them, measure them, and compare the two orders.
+    Rank(rank::Rank),
 }
 
 #[derive(Args)]
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Evidence(arguments) => return done(evidence::run(&arguments)),
         Task::SweepTiles(sweep) => return done(tiles::run(&sweep)),
         Task::Cachegrind(count) => return done(cachegrind::run(&count)),
+        Task::Rank(rank) => return done(rank::run(&rank)),
     };
     let chosen: Vec<&'static Population> = match choice.which.as_slice() {
         [] => populations::all().iter().collect(),

@@ -26,6 +26,8 @@ pub struct Account {
     names: Vec<String>,
     /// Its sizes, by name.
     pub sizes: Vec<(String, Var)>,
+    /// The bytes of a value of each open type parameter, by name: `sizeof S.Value`.
+    pub open: Vec<(String, Var)>,
 }
 
 /// An operation.
@@ -79,7 +81,9 @@ fn counted(program: &Program, fun: &Fun, mode: Mode) -> Account {
     let mut found = Found::default();
     let names = walking(program, fun, mode, &mut |walk| found.block(walk, &fun.body, false));
     let sizes = fun.sizes.iter().map(|v| (fun.vars[v.index()].name.clone(), *v)).collect();
-    Account { name: fun.name.clone(), exact: false, operations: found.operations, names, sizes }
+    let open = fun.type_params.iter().enumerate();
+    let open = open.map(|(n, t)| (format!("sizeof {}.Value", t.name), Var((fun.vars.len() + n) as u32))).collect();
+    Account { name: fun.name.clone(), exact: false, operations: found.operations, names, sizes, open }
 }
 
 /// Walks a function in its own sizes, and says what variables are called.

@@ -10,7 +10,10 @@ use crate::tally::{Tally, Walk, What};
 use cachet_core::ir::{Buffer, Domain, Ix, Local, Op, Shape, Stmt, StmtKind, Var, Word};
 use cachet_core::rewrite::Live;
 use cachet_core::vectors;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What `let`s around stand for.
+type Lets<'b> = BTreeMap<Local, &'b Word>;
 
 /// Where a chain's values are kept.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,16 +38,20 @@ struct Chain {
 /// The longest chains of statements, one after another.
 pub(crate) fn of(walk: &mut Walk<'_, '_>, stmts: &[Stmt]) -> Tally {
     let mut out = Tally::default();
-    for c in block(walk, stmts).into_iter().filter(|c| c.repeated) {
+    for c in block(walk, stmts, &Lets::new()).into_iter().filter(|c| c.repeated) {
         out.join(&c.links);
     }
     out
 }
 
-fn block(walk: &mut Walk<'_, '_>, stmts: &[Stmt]) -> Vec<Chain> {
+fn block<'b>(walk: &mut Walk<'_, '_>, stmts: &'b [Stmt], lets: &Lets<'b>) -> Vec<Chain> {
     let mut out: Vec<Chain> = Vec::new();
+    let mut lets = lets.clone();
     for s in stmts {
-        for c in stmt(walk, s) {
+        if let StmtKind::Let { local, word } = &s.kind {
+            lets.insert(*local, word);
+        }
+        for c in stmt(walk, s, &lets) {
             // Links on one cell in one body wait for one another too.
             match out.iter_mut().find(|o| !o.repeated && !c.repeated && o.cell == c.cell) {
                 Some(o) => o.links.join(&c.links),
@@ -76,20 +83,20 @@ fn declared(s: &Stmt) -> Option<Local> {
     }
 }
 
-fn stmt(walk: &mut Walk<'_, '_>, s: &Stmt) -> Vec<Chain> {
+fn stmt<'b>(walk: &mut Walk<'_, '_>, s: &'b Stmt, lets: &Lets<'b>) -> Vec<Chain> {
     if let Some(lanes) = vectors::of(&walk.scope.fun.vars, s) {
-        return link(walk, lanes.stmt).into_iter().collect();
+        return link(walk, lanes.stmt, lets).into_iter().collect();
     }
     match &s.kind {
-        StmtKind::For { var, domain, body } => nest(walk, &[(*var, domain.clone())], body),
-        StmtKind::Grid(g) => nest(walk, &g.axes, &g.body),
+        StmtKind::For { var, domain, body } => nest(walk, &[(*var, domain.clone())], body, lets),
+        StmtKind::Grid(g) => nest(walk, &g.axes, &g.body, lets),
         StmtKind::If { guard: _, then, els } => {
-            let mut out = block(walk, then);
-            out.extend(block(walk, els));
+            let mut out = block(walk, then, lets);
+            out.extend(block(walk, els, lets));
             out
         }
         StmtKind::Let { .. } | StmtKind::Var { .. } | StmtKind::Assign { .. } | StmtKind::Store { .. } => {
-            let mut out: Vec<Chain> = link(walk, s).into_iter().collect();
+            let mut out: Vec<Chain> = link(walk, s, lets).into_iter().collect();
             out.extend(totals(walk, s));
             out
         }
@@ -97,11 +104,11 @@ fn stmt(walk: &mut Walk<'_, '_>, s: &Stmt) -> Vec<Chain> {
     }
 }
 
-fn nest(walk: &mut Walk<'_, '_>, axes: &[(Var, Domain)], body: &[Stmt]) -> Vec<Chain> {
-    let Some(((v, domain), rest)) = axes.split_first() else { return block(walk, body) };
+fn nest<'b>(walk: &mut Walk<'_, '_>, axes: &[(Var, Domain)], body: &'b [Stmt], lets: &Lets<'b>) -> Vec<Chain> {
+    let Some(((v, domain), rest)) = axes.split_first() else { return block(walk, body, lets) };
     let range = walk.scope.range(domain);
     walk.scope.enter(*v, &range);
-    let inside = nest(walk, rest, body);
+    let inside = nest(walk, rest, body, lets);
     walk.scope.ranges.leave();
     let mut out: Vec<Chain> = Vec::new();
     for mut c in inside {
@@ -134,26 +141,29 @@ fn longer(a: &Tally, b: &Tally) -> bool {
 }
 
 /// A statement that makes a cell's new word from its old one.
-fn link(walk: &Walk<'_, '_>, s: &Stmt) -> Option<Chain> {
+fn link(walk: &Walk<'_, '_>, s: &Stmt, lets: &Lets<'_>) -> Option<Chain> {
     let (cell, at, word) = match &s.kind {
         StmtKind::Store { to, word } => (Cell::Buffer(to.buffer, to.at.clone()), &to.at, word),
         StmtKind::Assign { local, at, word } => (Cell::Local(*local, at.clone()), at, word),
         _ => return None,
     };
     let mut links = Tally::default();
-    way(walk, word, &cell, &mut links).then_some(())?;
+    way(walk, word, &cell, lets, &mut links).then_some(())?;
     let vars = at.iter().flat_map(|ix| Live::of_ix(ix).vars).collect();
     Some(Chain { cell, vars, links, repeated: false })
 }
 
 /// The operations between a cell's old word and a word that is made from it. Whether there is a way.
-fn way(walk: &Walk<'_, '_>, word: &Word, cell: &Cell, links: &mut Tally) -> bool {
+fn way(walk: &Walk<'_, '_>, word: &Word, cell: &Cell, lets: &Lets<'_>, links: &mut Tally) -> bool {
     match (word, cell) {
         (Word::Load(a), Cell::Buffer(b, at)) => a.buffer == *b && a.at == *at,
         (Word::Local(l, at), Cell::Local(m, to)) => l == m && at == to,
         (Word::Local(l, at), Cell::Total(m)) => l == m && at.is_empty(),
+        (Word::Local(l, at), Cell::Buffer(..)) if at.is_empty() => {
+            lets.get(l).is_some_and(|w| way(walk, w, cell, lets, links))
+        }
         (Word::Op { op, args, .. }, _) => {
-            let found = args.iter().any(|a| way(walk, a, cell, links));
+            let found = args.iter().any(|a| way(walk, a, cell, lets, links));
             if found {
                 chained(walk, *op, word, links);
             }
@@ -161,14 +171,15 @@ fn way(walk: &Walk<'_, '_>, word: &Word, cell: &Cell, links: &mut Tally) -> bool
         }
         (Word::Apply(p, args), _) => {
             let pure = &walk.scope.program.pures[p.index()];
-            let param = pure.params.iter().zip(args).find(|(_, a)| way(walk, a, cell, links)).map(|(param, _)| *param);
-            param.is_some_and(|param| way(walk, &pure.body, &Cell::Total(param), links))
+            let param =
+                pure.params.iter().zip(args).find(|(_, a)| way(walk, a, cell, lets, links)).map(|(param, _)| *param);
+            param.is_some_and(|param| way(walk, &pure.body, &Cell::Total(param), &Lets::new(), links))
         }
-        (Word::Tuple(args), _) => args.iter().any(|a| way(walk, a, cell, links)),
-        (Word::If(_, a, b), _) => way(walk, a, cell, links) || way(walk, b, cell, links),
-        (Word::Let(_, a, b), _) => way(walk, b, cell, links) || way(walk, a, cell, links),
-        (Word::Part(a, _), _) => way(walk, a, cell, links),
-        (Word::Fold(f), _) => way(walk, &f.init, cell, links),
+        (Word::Tuple(args), _) => args.iter().any(|a| way(walk, a, cell, lets, links)),
+        (Word::If(_, a, b), _) => way(walk, a, cell, lets, links) || way(walk, b, cell, lets, links),
+        (Word::Let(_, a, b), _) => way(walk, b, cell, lets, links) || way(walk, a, cell, lets, links),
+        (Word::Part(a, _), _) => way(walk, a, cell, lets, links),
+        (Word::Fold(f), _) => way(walk, &f.init, cell, lets, links),
         (
             Word::Lit(_) | Word::Index(..) | Word::Load(_) | Word::Local(..) | Word::Reduce(_) | Word::Differing(..),
             _,
@@ -214,7 +225,7 @@ fn sums(walk: &mut Walk<'_, '_>, word: &Word) -> Vec<Chain> {
             let mut out = sums(walk, &f.init);
             out.extend(inside(walk, (f.var, &f.domain), &f.body));
             let mut links = Tally::default();
-            if way(walk, &f.body, &Cell::Total(f.acc), &mut links) {
+            if way(walk, &f.body, &Cell::Total(f.acc), &Lets::new(), &mut links) {
                 out.push(total(walk, f.acc, (f.var, &f.domain), &links, 1));
             }
             out
@@ -228,7 +239,7 @@ fn sums(walk: &mut Walk<'_, '_>, word: &Word) -> Vec<Chain> {
                 // As many joins wait for one another as the number of terms has halves.
                 Shape::Halving => return out,
             };
-            if way(walk, &r.combine, &Cell::Total(r.operands.0), &mut links) {
+            if way(walk, &r.combine, &Cell::Total(r.operands.0), &Lets::new(), &mut links) {
                 out.push(total(walk, r.operands.0, (r.var, &r.domain), &links, lanes));
             }
             out

@@ -42,7 +42,21 @@ pub fn made(program: &Program, fun: &Fun, platform: &Platform) -> Resources {
     if keeps.is_empty() && movement.as_ref().is_some_and(Vec::is_empty) {
         movement = None;
     }
+    movement.iter_mut().for_each(|rows| told_apart(rows));
     Resources { keeps, movement }
+}
+
+/// Gives rows of one name numbers.
+fn told_apart(rows: &mut [Traffic]) {
+    for n in 1..rows.len() {
+        let (before, row) = rows.split_at_mut(n);
+        let Some(name) = row[0].name.clone() else { continue };
+        let taken = |name: &str| before.iter().any(|r| r.name.as_deref() == Some(name));
+        let other = (2..).map(|k| format!("{name}_{k}")).find(|other| !taken(other));
+        if taken(&name) {
+            row[0].name = other;
+        }
+    }
 }
 
 /// What moves in a function. `None` where an amount depends on loops in a way that is not bounded here.
@@ -541,4 +555,25 @@ pub(crate) fn leases(block: &Block, f: &mut dyn FnMut(Buffer, Buffer)) {
 pub fn speaks_of_levels(fun: &Fun) -> bool {
     let outermost = |l: &Level| l.name == OUTERMOST && l.device == Device::HOST;
     fun.resources != Resources::default() || fun.buffers.iter().any(|b| !outermost(&b.level))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cost, Device, Ix, Level, OUTERMOST, Traffic, told_apart};
+
+    #[test]
+    fn rows_of_one_name_get_numbers() {
+        let level = |name: &str| Level { name: name.into(), device: Device::HOST };
+        let row = |name: &str| Traffic {
+            name: Some(name.into()),
+            amount: Cost::Ix(Ix::Lit(1)),
+            from: level(OUTERMOST),
+            to: level("L1"),
+            back: false,
+        };
+        let mut rows = ["a", "a_2", "a", "b", "a"].map(row);
+        told_apart(&mut rows);
+        let names: Vec<&str> = rows.iter().filter_map(|r| r.name.as_deref()).collect();
+        assert_eq!(names, ["a", "a_2", "a_3", "b", "a_4"]);
+    }
 }

@@ -38,8 +38,14 @@ impl World<'_> {
 
     /// `traffic … from DRAM to L1 and back`, a line for each row.
     pub(crate) fn movement(&mut self, body: &Body, rows: &[ast::Traffic]) -> Done<Vec<Traffic>> {
-        let mut out = Vec::new();
+        let mut out: Vec<Traffic> = Vec::new();
         for row in rows {
+            if let Some(n) = &row.name
+                && out.iter().any(|o| o.name.as_ref() == Some(&n.name))
+            {
+                let message = format!("two rows of traffic are called `{}`", n.name);
+                return Err(self.report(Diagnostic::error(codes::DUPLICATE_NAME, n.span, message)));
+            }
             let (from, to) = (self.level(&row.from)?, self.level(&row.to)?);
             if from == to {
                 let message = format!("nothing moves from {0} to {0}", from.name);

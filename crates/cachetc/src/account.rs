@@ -115,7 +115,7 @@ impl<'a> Shown<'a> {
     /// With sizes by name. Of one function all have to be its own; of a whole file each takes those that it has.
     fn new(account: &'a Account, sizes: Option<&BTreeMap<String, i128>>, alone: bool) -> Result<Shown<'a>, Problem> {
         let Some(sizes) = sizes else { return Ok(Shown { account, hint: None, values: None, limits: None }) };
-        let known: Vec<&str> = account.sizes.iter().map(|(name, _)| name.as_str()).collect();
+        let known: Vec<&str> = account.sizes.iter().chain(&account.open).map(|(name, _)| name.as_str()).collect();
         let list = format!("its sizes are {}", known.join(", "));
         if let (true, Some(other)) = (alone, sizes.keys().find(|k| !known.contains(&k.as_str()))) {
             return Err((format!("`{}` has no size `{other}`", account.name), list));
@@ -129,6 +129,8 @@ impl<'a> Shown<'a> {
                 None => return Err((format!("no number is given for the size `{name}` of `{}`", account.name), list)),
             }
         }
+        // What an open type's values take need not be said; what depends on it has no number then.
+        values.extend(account.open.iter().filter_map(|(name, v)| Some((*v, *sizes.get(name)?))));
         Ok(Shown { account, hint: None, values: Some(values), limits: None })
     }
 
