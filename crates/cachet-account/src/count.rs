@@ -12,6 +12,7 @@
 
 mod bound;
 mod closed;
+mod dominate;
 mod ratio;
 mod text;
 mod value;

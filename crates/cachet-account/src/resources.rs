@@ -176,15 +176,35 @@ impl Moves<'_> {
             Ix::Mod(_, n) => Ix::Lit(if most { n - 1 } else { 0 }),
             Ix::Block(g, part) => {
                 let Domain::Blocks { lo, hi, size } = domain(g)? else { return None };
+                let one = |ix, f: fn(Box<Ix>, Box<Ix>) -> Ix| f(Box::new(ix), Box::new(Ix::Lit(1)));
                 match (part, most) {
                     (BlockPart::Len, true) => Ix::Lit(*size),
                     (BlockPart::Len, false) => Ix::Lit(1),
                     (BlockPart::Hi, true) => self.end(hi, true)?,
                     (BlockPart::Lo, false) => self.end(lo, false)?,
-                    (BlockPart::Lo, true) | (BlockPart::Hi, false) | (BlockPart::Idx, _) => return None,
+                    // A block is not empty.
+                    (BlockPart::Lo, true) => one(self.end(hi, true)?, Ix::Sub),
+                    (BlockPart::Hi, false) => one(self.end(lo, false)?, Ix::Add),
+                    (BlockPart::Idx, false) => Ix::Lit(0),
+                    (BlockPart::Idx, true) => {
+                        let length = Ix::Sub(Box::new(self.end(hi, true)?), Box::new(self.end(lo, false)?));
+                        Ix::Div(Box::new(one(length, Ix::Sub)), *size)
+                    }
                 }
             }
-            Ix::If(..) | Ix::InBlock(..) => return None,
+            Ix::If(_, a, b) => {
+                let (a, b) = two(a, b)?;
+                if most { Ix::Max(a, b) } else { Ix::Min(a, b) }
+            }
+            Ix::InBlock(g, e) => {
+                let start = self.end(&Ix::Block(*g, BlockPart::Lo), most)?;
+                // What runs through the block itself ends with it.
+                let through = |v: &Var| matches!(domain(v), Some(Domain::Range { hi, .. }) if *hi == Ix::Block(*g, BlockPart::Len));
+                match &**e {
+                    Ix::Var(v) if most && through(v) => start,
+                    e => Ix::Add(Box::new(start), Box::new(self.end(e, most)?)),
+                }
+            }
         })
     }
 
@@ -203,10 +223,13 @@ impl Moves<'_> {
         }
         let mut subst = Subst::default();
         for (size, value) in callee.sizes.iter().zip(&c.sizes) {
-            if !Live::of_ix(value).vars.iter().all(|v| self.fun.sizes.contains(v)) {
-                return None;
-            }
-            subst.vars.insert(*size, value.clone());
+            // What grows with a size is bounded by the most that it is.
+            let value = match self.in_sizes(value) {
+                true => value.clone(),
+                false if rows.iter().all(|r| grows(&r.amount)) => self.end(value, true)?,
+                false => return None,
+            };
+            subst.vars.insert(*size, value);
         }
         for row in rows {
             let amount = self.lent(callee, c, &subst, &row.amount)?;
@@ -232,6 +255,26 @@ impl Moves<'_> {
                 None => Cost::Ix(Ix::Lit(bytes(callee, *b)?)),
             },
         })
+    }
+}
+
+/// Whether an amount surely grows with every size in it.
+fn grows(c: &Cost) -> bool {
+    fn ix(of: &Ix) -> bool {
+        match of {
+            Ix::Lit(_) | Ix::Var(_) => true,
+            Ix::Add(a, b) | Ix::Min(a, b) | Ix::Max(a, b) => ix(a) && ix(b),
+            Ix::Sub(a, b) => ix(a) && matches!(**b, Ix::Lit(_)),
+            Ix::Mul(n, a) => *n >= 0 && ix(a),
+            Ix::Div(a, _) => ix(a),
+            Ix::Mod(..) | Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => false,
+        }
+    }
+    match c {
+        Cost::Ix(of) | Cost::Ceil(of, _) => ix(of),
+        Cost::Add(a, b) | Cost::Mul(a, b) => grows(a) && grows(b),
+        Cost::Lines(a) => grows(a),
+        Cost::SpanBytes(_) => true,
     }
 }
 
@@ -310,13 +353,13 @@ impl Goal<'_> {
         let free: Vec<Var> = self.fun.sizes.iter().copied().chain((0..symbols.len()).map(symbol)).collect();
         free.iter().for_each(|v| ranges.enter(*v, Range::Size));
         let difference = rhs.minus(&lhs);
-        if ranges.not_negative(&difference) {
+        if ranges.not_negative(&difference) || ranges.covered(&difference) {
             return None;
         }
         // What is not so for all lengths may be so for the lengths that the arrays have.
         let known = symbols.iter().enumerate().filter_map(|(n, b)| Some((symbol(n), bytes(self.fun, *b)?)));
         let known = known.fold(difference.clone(), |d, (v, n)| d.put(v, &Count::lit(n), None));
-        if ranges.not_negative(&known) {
+        if ranges.not_negative(&known) || ranges.covered(&known) {
             return None;
         }
         let direction = if self.back { "back to" } else { "at" };

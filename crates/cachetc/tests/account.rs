@@ -256,6 +256,12 @@ fn two_functions_side_by_side() {
         faults.extend(common::golden(&expected, &common::text(&out.stdout)).err());
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let out = common::cachetc(&[&layouts[..], &["--at", "L=2048,S=2048", "--json"]].concat());
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let differences = all["compared"]["differences"].as_array().expect("differences");
+    let keys = differences.iter().find(|d| d["row"] == "bytes of `k` read at DRAM").expect("the keys");
+    assert_eq!(keys["counts"][0]["number"].as_i64(), keys["counts"][1]["number"].as_i64().map(|n| 2 * n));
+    assert!(keys["causes"][0].as_str().is_some_and(|c| c.contains("ceil (L / 16) times in rows_16")), "{keys}");
     let out = common::cachetc(&[&orders[..], &["--at", "M=1,N=1"]].concat());
     assert!(common::text(&out.stderr).contains("no number is given for the size `K`"));
 }
