@@ -119,6 +119,9 @@ fn again(listing: &str, file: &str, after_steps: bool) -> String {
     let layouts = ["PanelMajor", "ColumnPanels"].iter().any(|l| listing.contains(l));
     let imports =
         if layouts { "import \"cachet:layouts\"\nimport \"cachet:monoid\"\n" } else { "import \"cachet:monoid\"\n" };
+    let source = std::fs::read_to_string(root().join(file)).expect("the file is there");
+    let instructions = source.lines().filter(|l| l.starts_with("import \"cachet:instructions/"));
+    let imports = format!("{imports}{}", instructions.map(|l| format!("{l}\n")).collect::<String>());
     std::fs::write(&again, format!("{imports}\n{declared}\n{listing}")).expect("a temporary file");
     let outcome = cachet::pipeline::check(&again.display().to_string(), &cachet::world::Disk::default());
     // Of a schedule's program it was proved that it holds the words of another, whose sums fit; written by hand it sums up
@@ -207,7 +210,7 @@ fn declarations(file: &str, item: &str) -> String {
     for line in source.lines() {
         if line.starts_with(|c: char| c.is_alphabetic() || c == '=') {
             let other = line.strip_prefix("fn ").is_some_and(|f| !f.starts_with("main ") && !f.starts_with(item));
-            let clause = keep && ["requires ", "produces ", "="].iter().any(|w| line.starts_with(w));
+            let clause = keep && ["requires ", "produces ", "scratch ", "="].iter().any(|w| line.starts_with(w));
             keep = other || clause || ["const ", "record ", "impl ", "interface "].iter().any(|w| line.starts_with(w));
         } else if line.starts_with("//") {
             keep = false;
