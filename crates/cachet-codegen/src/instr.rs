@@ -40,8 +40,8 @@ fn has(options: &Options, target: &str) -> bool {
         "aarch64" => "neon",
         other => other,
     };
-    let named = |f: &str| f.strip_prefix('+').is_some_and(|f| f == feature || f.replace('-', "_") == feature);
-    options.features.split(',').any(named)
+    let named = |f: &&str| f.get(1..).is_some_and(|f| f == feature || f.replace('-', "_") == feature);
+    options.features.split(',').rfind(named).is_some_and(|f| f.starts_with('+'))
 }
 
 impl Lower<'_, '_> {

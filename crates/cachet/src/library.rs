@@ -24,6 +24,10 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "cachet:instructions/neon",
+        &[("cachet:instructions/neon", include_str!("../../../library/instructions/neon.cachet"))],
+    ),
+    (
         "cachet:instructions/sme",
         &[("cachet:instructions/sme", include_str!("../../../library/instructions/sme.cachet"))],
     ),

@@ -1,4 +1,5 @@
-//! Outer products by the matrix unit of AArch64, emulated: `main` of a file prints there what the interpreter says.
+//! Instructions on other processors: `main` of a file prints there what the interpreter says. Outer products by the matrix
+//! unit of AArch64, emulated; and every file of instructions on AArch64 without one, and with AVX2 alone.
 
 #![allow(clippy::expect_used, reason = "tests")]
 
@@ -62,10 +63,60 @@ fn outer_products_have_the_same_bits_in_the_matrix_unit() {
     println!("3 vector lengths");
 }
 
+/// One source, the same bits: by templates where the processor has them, by bodies elsewhere.
+#[test]
+fn instructions_have_the_same_bits_on_other_processors() {
+    let llvm = match Llvm::load() {
+        Ok(llvm) => llvm,
+        Err(e) => return println!("skipped: all processors, no LLVM: {}", e.message),
+    };
+    let folder = std::env::temp_dir().join(format!("cachet-processors-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let here = llvm.host().expect("a host");
+    let (mut ran, mut skipped) = (0, 0);
+    for (triple, cpu, compiler, emulator) in [
+        ("aarch64-unknown-linux-gnu", "neoverse-n1", "aarch64-linux-gnu-gcc", Some("qemu-aarch64")),
+        ("x86_64-unknown-linux-gnu", "x86-64-v3", "cc", None),
+    ] {
+        let runs_here = emulator.is_some() || (here.triple.starts_with("x86_64") && here.has("avx2"));
+        let there = works(compiler, "--version") && emulator.is_none_or(|e| works(e, "--version"));
+        if !(runs_here && there) {
+            skipped += 1;
+            continue;
+        }
+        let wanted = Wanted { triple: Some(triple.into()), cpu: Some(cpu.into()), features: None };
+        let target = resolve(&llvm, &wanted).expect("a target");
+        for file in ["suite/instructions/by_hand", "suite/instructions/x86", "suite/instructions/neon", "short_types"] {
+            let folder_of = if file == "short_types" { "examples" } else { "tests" };
+            let path = format!("{}/../../{folder_of}/{file}.cachet", env!("CARGO_MANIFEST_DIR"));
+            let outcome = check(&path, &Disk::default());
+            let main = outcome.module.main.expect("a main");
+            let mut said = String::new();
+            interpret::run_main(outcome.checked.program(), main, &mut said).expect("the interpreter runs it");
+            let (_, module) = compile_main_for(&outcome, &llvm, &target).expect("code");
+            let program = linked_by(compiler, &folder, &module.emit_object().expect("an object"));
+            let out = match emulator {
+                Some(e) => Command::new(e).arg(&program).output(),
+                None => Command::new(&program).output(),
+            };
+            let out = out.expect("it starts");
+            assert!(out.status.success(), "{file} on {cpu}: {out:?}");
+            assert_eq!(String::from_utf8_lossy(&out.stdout), said, "{file} on {cpu}");
+            ran += 1;
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    println!("{ran} programs, skipped: {skipped} processors");
+}
+
 fn linked(folder: &Path, object: &[u8]) -> PathBuf {
+    linked_by("aarch64-linux-gnu-gcc", folder, object)
+}
+
+fn linked_by(compiler: &str, folder: &Path, object: &[u8]) -> PathBuf {
     let (object_file, program) = (folder.join("main.o"), folder.join("main"));
     std::fs::write(&object_file, object).expect("a file");
-    let linked = Command::new("aarch64-linux-gnu-gcc")
+    let linked = Command::new(compiler)
         .args(["-static", "-o"])
         .args([&program, &object_file])
         .output()

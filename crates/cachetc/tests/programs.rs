@@ -119,11 +119,15 @@ fn again(listing: &str, file: &str, after_steps: bool) -> String {
     let layouts = ["PanelMajor", "ColumnPanels"].iter().any(|l| listing.contains(l));
     let imports =
         if layouts { "import \"cachet:layouts\"\nimport \"cachet:monoid\"\n" } else { "import \"cachet:monoid\"\n" };
-    // Levels are those of the file's platform.
+    // Levels are those of the file's platform, and instructions have a module of their own.
     let whole = std::fs::read_to_string(root().join(file)).expect("a file");
-    let of_platform = |l: &&str| l.starts_with("module (platform") || l.starts_with("import \"cachet:platforms/");
-    let machine: String = whole.lines().filter(of_platform).map(|l| format!("{l}\n")).collect();
-    std::fs::write(&again, format!("{machine}{imports}\n{declared}\n{listing}")).expect("a temporary file");
+    let needed = |l: &&str| {
+        ["module (platform", "import \"cachet:platforms/", "import \"cachet:instructions/"]
+            .iter()
+            .any(|n| l.starts_with(n))
+    };
+    let own: String = whole.lines().filter(needed).map(|l| format!("{l}\n")).collect();
+    std::fs::write(&again, format!("{own}{imports}\n{declared}\n{listing}")).expect("a temporary file");
     let outcome = cachet::pipeline::check(&again.display().to_string(), &cachet::world::Disk::default());
     // Of a schedule's program it was proved that it holds the words of another, whose sums fit; written by hand it sums up
     // in cells, of which nothing is known.
@@ -211,7 +215,7 @@ fn declarations(file: &str, item: &str) -> String {
     for line in source.lines() {
         if line.starts_with(|c: char| c.is_alphabetic() || c == '=') {
             let other = line.strip_prefix("fn ").is_some_and(|f| !f.starts_with("main ") && !f.starts_with(item));
-            let clause = keep && ["requires ", "produces ", "="].iter().any(|w| line.starts_with(w));
+            let clause = keep && ["requires ", "produces ", "scratch ", "="].iter().any(|w| line.starts_with(w));
             keep = other || clause || ["const ", "record ", "impl ", "interface "].iter().any(|w| line.starts_with(w));
         } else if line.starts_with("//") {
             keep = false;

@@ -38,7 +38,22 @@ impl Resolved {
     /// What code generation is told.
     pub fn options(&self) -> Options {
         let Target { triple: _, cpu, features } = &self.target;
-        Options { cpu: cpu.clone(), features: features.clone(), vector_bits: self.vector_bits }
+        // What is named last counts.
+        let known = if self.host { "" } else { self.surely() };
+        let features = [known, features].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
+        Options { cpu: cpu.clone(), features, vector_bits: self.vector_bits }
+    }
+
+    /// Features that templates ask for and that the processor has by its name. Others are named with `--features`.
+    fn surely(&self) -> &'static str {
+        match (self.processor, self.target.cpu.as_str()) {
+            (Processor::Aarch64, _) => "+neon",
+            (Processor::X86_64, "x86-64-v3") => "+sse2,+avx,+avx2,+fma",
+            (Processor::X86_64, "x86-64-v4") => {
+                "+sse2,+avx,+avx2,+fma,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+            }
+            (Processor::X86_64, _) => "+sse2",
+        }
     }
 
     /// `x86_64-unknown-linux-gnu, znver4`
