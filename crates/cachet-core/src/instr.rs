@@ -13,6 +13,7 @@
 
 mod digest;
 mod operands;
+mod outer;
 mod reads;
 mod template;
 
@@ -22,6 +23,7 @@ use crate::ir::{
 };
 use crate::rewrite::{Subst, Visit, callees, visit_block, visit_stmt, visit_word};
 use crate::vectors::Lanes;
+pub use outer::{MAX_SIDE, OUTER_ELEMENTS, OUTER_FMA, outer_fma};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 pub use template::{Piece, pieces};

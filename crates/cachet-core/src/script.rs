@@ -162,8 +162,8 @@ pub struct OuterCall {
     pub rows: (i64, Span),
     /// How many columns.
     pub columns: (i64, Span),
-    /// What updates a block.
-    pub through: (InstrId, String, Span),
+    /// What updates a block: the instructions of a name, of which one has to fit.
+    pub through: (Vec<InstrId>, String, Span),
 }
 
 /// One index of a `split`.

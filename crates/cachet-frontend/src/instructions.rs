@@ -16,7 +16,7 @@ mod template;
 
 use crate::elaborate::{Body, Done, Meaning, Reported, World};
 use crate::scope::{self, ItemRef};
-use cachet_core::instr::{Instr, InstrParam, LaneWord, Operand};
+use cachet_core::instr::{Instr, InstrParam, LaneWord, MAX_SIDE, OUTER_ELEMENTS, OUTER_FMA, Operand, outer_fma};
 use cachet_core::ir::{Elem, InstrId, Ix, Ty, Var, VarKind, Word};
 use cachet_source::{Diagnostic, codes};
 use cachet_syntax::ast::{self, Expr, ExprKind, Ident, Item, Type};
@@ -53,6 +53,42 @@ pub(crate) fn item(world: &mut World<'_>, r: ItemRef, i: &ast::Instr) -> Done<()
 }
 
 impl World<'_> {
+    /// The update of a block by an outer product, for each element.
+    pub(crate) fn outer_fmas(&mut self, rows: i64, columns: i64) -> Vec<InstrId> {
+        let sides = 1..=MAX_SIDE;
+        if !sides.contains(&rows) || !sides.contains(&columns) {
+            // No tile is a multiple of it.
+            return vec![];
+        }
+        OUTER_ELEMENTS.map(|elem| self.built_in(outer_fma(elem, rows, columns))).to_vec()
+    }
+
+    /// The update by an outer product that a use means: its first two operands, which have names, say element and sides.
+    fn outer_applied(&mut self, body: &Body, args: &[Expr]) -> Option<InstrId> {
+        let vector = |e: &Expr| match body.find(&e.as_ident()?.name)? {
+            Meaning::Local(l) => {
+                let info = &body.locals[l.index()];
+                match (&info.ty, info.dims.as_slice()) {
+                    (Ty::Elem(elem), [n]) if info.vector && (1..=MAX_SIDE).contains(n) => Some((*elem, *n)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let [(elem, rows), (other, columns)] = [vector(args.first()?)?, vector(args.get(1)?)?];
+        (elem == other && OUTER_ELEMENTS.contains(&elem)).then(|| self.built_in(outer_fma(elem, rows, columns)))
+    }
+
+    /// The number of an instruction that is not declared.
+    fn built_in(&mut self, instr: Instr) -> InstrId {
+        let instrs = &mut self.module.program.instrs;
+        let at = instrs.iter().position(|i| *i == instr).unwrap_or_else(|| {
+            instrs.push(instr);
+            instrs.len() - 1
+        });
+        InstrId(at as u32)
+    }
+
     fn instr_param(&mut self, body: &mut Body, p: &ast::Param) -> Done<InstrParam> {
         if p.mode.is_some() || p.ty.layout.is_some() || p.ty.level.is_some() {
             let d = Diagnostic::error(codes::MODE, p.span, "an instruction takes vectors and indices, not arrays");
@@ -89,13 +125,20 @@ impl World<'_> {
     }
 
     /// The instruction that an expression applies.
-    pub(crate) fn applied_instr<'e>(&self, body: &Body, e: &'e Expr) -> Done<Option<(InstrId, &'e Ident, &'e [Expr])>> {
+    pub(crate) fn applied_instr<'e>(
+        &mut self,
+        body: &Body,
+        e: &'e Expr,
+    ) -> Done<Option<(InstrId, &'e Ident, &'e [Expr])>> {
         let ExprKind::Apply { head, targs, args } = &e.kind else { return Ok(None) };
         let (Some(name), true) = (head.as_ident(), targs.is_empty()) else { return Ok(None) };
         if body.find(&name.name).is_some() {
             return Ok(None);
         }
-        let Some(r) = self.scope.find(body.unit, &name.name) else { return Ok(None) };
+        let Some(r) = self.scope.find(body.unit, &name.name) else {
+            let known = if name.name == OUTER_FMA { self.outer_applied(body, args) } else { None };
+            return Ok(known.map(|id| (id, name, args.as_slice())));
+        };
         if !matches!(self.loaded.units[r.unit].ast.items[r.item], Item::Instr(_)) {
             return Ok(None);
         }
@@ -107,7 +150,7 @@ impl World<'_> {
     }
 
     /// The element and the lanes of what an expression gives that applies an instruction.
-    pub(crate) fn instr_result(&self, body: &Body, e: &Expr) -> Done<Option<(Elem, i64)>> {
+    pub(crate) fn instr_result(&mut self, body: &Body, e: &Expr) -> Done<Option<(Elem, i64)>> {
         let found = self.applied_instr(body, e)?;
         Ok(found.and_then(|(id, ..)| self.module.program.instrs.get(id.index())).map(|i| (i.elem, i.lanes)))
     }

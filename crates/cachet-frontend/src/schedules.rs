@@ -5,6 +5,7 @@ use crate::functions::callees;
 use crate::scope::{self, ItemRef};
 use crate::tree::Tree;
 use cachet_core::instance::{add_scratch, derive};
+use cachet_core::instr::OUTER_FMA;
 use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Role, TypeParam};
 use cachet_core::script::{
     OuterCall, PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
@@ -448,7 +449,12 @@ impl Expansion {
             return Err(world.report(shape()));
         };
         let found = world.scope.find(self.unit, name);
-        let Some(id) = found.and_then(|r| world.instrs.get(&r).copied()) else {
+        let ids = match found {
+            Some(r) => world.instrs.get(&r).map(|id| vec![*id]),
+            None if name == OUTER_FMA => Some(world.outer_fmas(*u, *v)),
+            None => None,
+        };
+        let Some(ids) = ids else {
             if found.is_some_and(|r| world.refused.contains(&r)) {
                 return Err(Reported);
             }
@@ -457,14 +463,16 @@ impl Expansion {
                 None => format!("there is no instruction `{name}`"),
             };
             let d = Diagnostic::error(codes::UNKNOWN_NAME, *span, message);
-            return Err(world.report(d.help("those of matrix units come with `import \"cachet:instructions/sme\"`")));
+            let help = "`outer_fma_primitive` is known everywhere; others of matrix units come with \
+                        `import \"cachet:instructions/sme\"`";
+            return Err(world.report(d.help(help)));
         };
         Ok(StepForm::OuterProducts(OuterCall {
             row: row.clone(),
             into: into.clone(),
             rows: (*u, *first),
             columns: (*v, *second),
-            through: (id, name.clone(), *span),
+            through: (ids, name.clone(), *span),
         }))
     }
 

@@ -35,6 +35,7 @@ const LIBRARY: &[(&str, &[(&str, &str)])] = &[
         "cachet:instructions/x86",
         &[("cachet:instructions/x86", include_str!("../../../library/instructions/x86.cachet"))],
     ),
+    ("cachet:simd", &[("cachet:simd", include_str!("../../../library/instructions/simd.cachet"))]),
     ("cachet:layouts", &[("cachet:layouts", include_str!("../../../library/layouts/panels.cachet"))]),
     ("cachet:monoid", &[("cachet:monoid", include_str!("../../../library/algebra/semiring.cachet"))]),
     platform!("apple-silicon"),

@@ -107,10 +107,7 @@ fn fitting<'p>(
             return Err(refused(span, message, call));
         }
     }
-    let (id, name, span) = &outer.through;
-    let Some(instr) = program.instrs.get(id.index()) else {
-        return Err(refused(*span, format!("there is no instruction `{name}`"), call));
-    };
+    let (ids, name, span) = &outer.through;
     let elem = match fun.locals[tile.acc.index()].ty {
         Ty::Elem(elem) => elem,
         Ty::Abstract(_) | Ty::Tuple(_) => {
@@ -118,14 +115,18 @@ fn fitting<'p>(
             return Err(d.help("bind the type parameter first: `schedule s of f @(S = PlusTimes f64) =`"));
         }
     };
-    let given: Vec<_> = instr.params.iter().map(|p| instr.param_vector(*p)).collect();
     let wanted = [Some((elem, u)), Some((elem, v)), Some((elem, u * v))];
-    if given != wanted || (instr.elem, instr.lanes) != (elem, u * v) {
+    let fits = |instr: &Instr| {
+        let given: Vec<_> = instr.params.iter().map(|p| instr.param_vector(*p)).collect();
+        given == wanted && (instr.elem, instr.lanes) == (elem, u * v)
+    };
+    let found = ids.iter().filter_map(|id| Some((program.instrs.get(id.index())?, *id))).find(|(i, _)| fits(i));
+    let Some(fitting) = found else {
         let message = format!("`{name}` is no update of a block of {u} rows and {v} columns of {elem}");
         let shape = format!("`(column: Vec {elem} {u}) (row: Vec {elem} {v}) (acc: Vec {elem} {}) ->`", u * v);
         return Err(refused(*span, message, call).note(format!("such an instruction is {shape} a vector like `acc`")));
-    }
-    Ok(((u, v), (instr, *id)))
+    };
+    Ok(((u, v), fitting))
 }
 
 /// The tile whose rows a loop counts and that is stored to an array.
@@ -280,8 +281,8 @@ impl Blocks<'_> {
         let (u, v, across) = (self.block.0, self.block.1, self.across());
         let (instr, id) = self.instr;
         body.push(self.over_blocks(VarKind::Instr(self.lanes, id), |this, q, l| {
-            let first = slice(&mut this.after, vectors[0], times(u, Ix::Div(boxed(q), across)));
-            let second = slice(&mut this.after, vectors[1], times(v, Ix::Mod(boxed(q), across)));
+            let first = slice(&mut this.after, vectors[0], times(u, quotient(q, across)));
+            let second = slice(&mut this.after, vectors[1], times(v, remainder(q, across)));
             let lane = this.after.add_var("l", VarKind::Lane(this.lanes));
             let block = LaneWord::of(&Word::Local(this.blocks, vec![Ix::Var(q), Ix::Var(lane)]), lane);
             let operands = [first, second, block].map(Operand::Vector);
@@ -326,8 +327,8 @@ impl Blocks<'_> {
     fn moved(&self, row: Var, lane: Var, q: Var, l: Var) -> Subst {
         let ((u, v), across) = (self.block, self.across());
         let mut subst = Subst::default();
-        subst.vars.insert(row, sum(times(u, Ix::Div(boxed(q), across)), Ix::Div(boxed(l), v)));
-        subst.vars.insert(lane, sum(times(v, Ix::Mod(boxed(q), across)), Ix::Mod(boxed(l), v)));
+        subst.vars.insert(row, sum(times(u, quotient(q, across)), quotient(l, v)));
+        subst.vars.insert(lane, sum(times(v, remainder(q, across)), remainder(l, v)));
         subst
     }
 
@@ -449,8 +450,14 @@ fn slice(after: &mut Fun, local: Local, from: Ix) -> LaneWord {
     LaneWord::of(&Word::Local(local, vec![sum(from, Ix::Var(lane))]), lane)
 }
 
-fn boxed(var: Var) -> Box<Ix> {
-    Box::new(Ix::Var(var))
+/// `var / n`; by one nothing is divided, and proofs need not know that.
+fn quotient(var: Var, n: i64) -> Ix {
+    if n == 1 { Ix::Var(var) } else { Ix::Div(Box::new(Ix::Var(var)), n) }
+}
+
+/// `var % n`.
+fn remainder(var: Var, n: i64) -> Ix {
+    if n == 1 { Ix::Lit(0) } else { Ix::Mod(Box::new(Ix::Var(var)), n) }
 }
 
 fn times(n: i64, ix: Ix) -> Ix {
