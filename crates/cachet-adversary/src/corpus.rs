@@ -5,8 +5,8 @@ use cachet_frontend::Files;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The folders with programs, below the repository's root.
-const FOLDERS: [&str; 5] = ["examples", "library", "tests/refused", "tests/refusals", "tests/suite"];
+/// The folders with programs and what these import, below the repository's root.
+const FOLDERS: [&str; 6] = ["examples", "library", "platforms", "tests/refused", "tests/refusals", "tests/suite"];
 
 /// The repository's programs, by their place below its root.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use cachet_core::instance::instantiate;
 use cachet_core::instr::Template;
 use cachet_core::ir::{At, Binding, Elem, FunId, InstrId, Program};
 use cachet_source::{Diagnostic, codes};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A function at implementations.
 struct Instance {
@@ -136,7 +136,7 @@ pub(crate) fn emit_library(
 ) -> Outcome<Library> {
     let mut module = Module::new(program, options);
     let (mut doors, mut text): (Vec<Door>, String) = (Vec::new(), String::new());
-    let mut taken: Vec<(String, String)> = Vec::new();
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
     for export in exports {
         let strided = if export.strided { door::may_be_strided(&program.funs[export.fun.index()]) } else { Vec::new() };
         let inner = module.require(export.fun, &export.types, &strided, At::default())?;
@@ -146,12 +146,12 @@ pub(crate) fn emit_library(
         let (lines, door) = door::define(program, &fun, symbols, (pool, processor), &mut module.support)?;
         text.push_str(&lines);
         for symbol in door.symbols() {
-            if let Some((_, other)) = taken.iter().find(|(s, _)| *s == symbol) {
+            if let Some(other) = taken.get(&symbol) {
                 let text = format!("`{}` and `{other}` would both have the symbol `{symbol}`", fun.name);
                 let help = "build one of them by its name alone, with a prefix of its own";
                 return Err(Diagnostic::error(codes::DUPLICATE_NAME, fun.span.0, text).help(help));
             }
-            taken.push((symbol, fun.name.clone()));
+            taken.insert(symbol, fun.name.clone());
         }
         doors.push(door);
     }

@@ -31,7 +31,8 @@ impl Naming {
 }
 
 /// Operations that a recipe or a step's argument may name; only the step that takes them looks.
-const OPERATIONS: [&str; 9] = ["add", "and", "combine", "fma", "max", "min", "mul", "mul_add", "or"];
+const OPERATIONS: [&str; 11] =
+    ["add", "and", "combine", "fma", "max", "min", "mul", "mul_add", "or", "wrapping_add", "wrapping_mul"];
 
 /// The names in a text, each with how often it stands there. Names behind a dot are not counted: a loop's `.outer`.
 pub fn names(text: &str) -> BTreeMap<String, usize> {

@@ -47,7 +47,7 @@ fn tiles(share: Share) -> Report {
 }
 
 fn run(share: Share) -> Report {
-    of_places(proposals::everywhere(), share, 60)
+    of_places(proposals::everywhere(), share, 80)
 }
 
 /// Of those that are right, one in so many of all is wanted accepted.

@@ -5,7 +5,7 @@
 
 use crate::corpus::Corpus;
 use crate::mutate::restated::{self, Naming};
-use crate::population::{Population, Report, Share};
+use crate::population::{FIXED, Population, Report, Share};
 use crate::random::Random;
 use cachet::pipeline::{Outcome, check};
 use cachet_source::{Kind, codes};
@@ -38,7 +38,12 @@ struct Verdict {
 fn restated(share: Share) -> Report {
     let mut report = Report::default();
     let corpus = Corpus::read();
-    let files: Vec<&(String, String)> = FOLDERS.iter().flat_map(|f| corpus.below(f)).collect();
+    // Mixed, so that a part of them has about as many of each folder as all.
+    let mut files: Vec<&(String, String)> = FOLDERS.iter().flat_map(|f| corpus.below(f)).collect();
+    let mut random = Random::case(FIXED, 0);
+    for n in (1..files.len()).rev() {
+        files.swap(n, random.below(n + 1));
+    }
     for n in 0..share.count {
         // Each file once before any of them twice, from another one on for another seed.
         let (name, text) = files[(n + (share.seed >> 8) as usize % files.len()) % files.len()];

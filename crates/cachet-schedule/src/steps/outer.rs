@@ -461,9 +461,9 @@ fn remainder(var: Var, n: i64) -> Ix {
 }
 
 fn times(n: i64, ix: Ix) -> Ix {
-    Ix::Mul(n, Box::new(ix))
+    if ix == Ix::Lit(0) { ix } else { Ix::Mul(n, Box::new(ix)) }
 }
 
 fn sum(a: Ix, b: Ix) -> Ix {
-    Ix::Add(Box::new(a), Box::new(b))
+    if a == Ix::Lit(0) { b } else { Ix::Add(Box::new(a), Box::new(b)) }
 }

@@ -144,7 +144,7 @@ impl Walk {
             Bracket::None => {}
         }
         self.line = line;
-        let branch = self.branch.take().filter(|_| token.text == "if");
+        let branch = self.branch.take().filter(|_| token.text == "if" && indent.is_none());
         self.line_of.push(branch.unwrap_or(line));
         self.branch = self.tail.filter(|_| token.text == "else" && indent.is_some()).map(|tail| tail - STEP);
         self.opener = indent.filter(|_| matches!(token.text, "else" | "relate"));

@@ -116,6 +116,11 @@ fn branches() {
         "  if a &&\n     b then\n   g x\n  let z = load c[i] mask n\n   else 0.0\n",
         "  if a &&\n      b then\n    g x\n  let z = load c[i] mask n\n    else 0.0\n",
     );
+    // An `if` below an `else` is a block of its own, and no `else if`.
+    body(
+        "  for i in 0 .. N do if a then\n    g x\n   else\n    if b then\n     h x\n",
+        "  for i in 0 .. N do if a then\n      g x\n    else\n      if b then\n        h x\n",
+    );
     body(
         "  if a then let z = load c[i] mask n\n        else 0.0\n",
         "  if a then let z = load c[i] mask n\n    else 0.0\n",
