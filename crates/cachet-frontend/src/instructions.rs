@@ -136,8 +136,16 @@ impl World<'_> {
             return Ok(None);
         }
         let Some(r) = self.scope.find(body.unit, &name.name) else {
-            let known = if name.name == OUTER_FMA { self.outer_applied(body, args) } else { None };
-            return Ok(known.map(|id| (id, name, args.as_slice())));
+            if name.name != OUTER_FMA {
+                return Ok(None);
+            }
+            if let Some(id) = self.outer_applied(body, args) {
+                return Ok(Some((id, name, args)));
+            }
+            let message = format!("`{OUTER_FMA}` takes a column, a row and a block of one element, f32 or f64");
+            let d = Diagnostic::error(codes::TYPE_MISMATCH, e.span, message);
+            let help = "name the column and the row first, as vectors: `let column: Vec f32 4 = ..`";
+            return Err(self.report(d.help(help)));
         };
         if !matches!(self.loaded.units[r.unit].ast.items[r.item], Item::Instr(_)) {
             return Ok(None);

@@ -3,6 +3,7 @@
 use super::{Body, Done, Meaning, World};
 use crate::scope;
 use crate::tree::Tree;
+use cachet_core::instr::OUTER_FMA;
 use cachet_core::interpret::scalar;
 use cachet_core::ir::{Buffer, Elem, Lit, Op, Prim, Ty};
 use cachet_source::{Diagnostic, Span, codes};
@@ -36,7 +37,6 @@ const LATER: &[&str] = &[
     "repeat",
     "mma",
     "mma_block",
-    "outer_fma_primitive",
     "lines",
     "span_bytes",
 ];
@@ -263,8 +263,9 @@ impl World<'_> {
             None => None,
         };
         let Some(pure) = pure else {
+            let instr = found.map_or(name.name == OUTER_FMA, |r| self.item(r) == "an instruction");
             let d = match found {
-                Some(r) if self.item(r) == "an instruction" => {
+                _ if instr => {
                     let message = format!("`{}` is an instruction, whose result is a vector with a name", name.name);
                     let d = Diagnostic::error(codes::TYPE_MISMATCH, name.span, message);
                     d.help(format!("name it first: `let x = {} ..`", name.name))
