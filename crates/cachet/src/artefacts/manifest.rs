@@ -3,7 +3,7 @@
 use super::header::{ParameterNames, TYPE_NAMES, c_type, parameter_names};
 use super::{Function, Package};
 use cachet_codegen::{Access, Array, Door, ErrorKind, MOST_AXES, SCRATCH_ALIGN, type_code};
-use cachet_core::ir::{Elem, Guard, Ix, MAX_DIM, Rel, Ty};
+use cachet_core::ir::{Guard, Ix, MAX_DIM, Rel, Ty};
 use serde_json::{Map, Value, json};
 
 /// The version of what this module writes; it grows when a key goes or changes its meaning.
@@ -169,26 +169,8 @@ fn strides(array: &Array) -> Value {
 
 fn type_name(ty: &Ty, function: &Function) -> String {
     match ty {
-        Ty::Elem(e) => elem_name(*e).into(),
+        Ty::Elem(e) => e.to_string(),
         Ty::Tuple(_) | Ty::Abstract(_) => c_type(ty, &function.records),
-    }
-}
-
-fn elem_name(e: Elem) -> &'static str {
-    match e {
-        Elem::F64 => "f64",
-        Elem::F32 => "f32",
-        Elem::F16 => "f16",
-        Elem::BF16 => "bf16",
-        Elem::I64 => "i64",
-        Elem::I32 => "i32",
-        Elem::I16 => "i16",
-        Elem::I8 => "i8",
-        Elem::U64 => "u64",
-        Elem::U32 => "u32",
-        Elem::U16 => "u16",
-        Elem::U8 => "u8",
-        Elem::Bool => "bool",
     }
 }
 
