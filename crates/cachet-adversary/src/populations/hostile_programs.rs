@@ -25,18 +25,25 @@ const MEMORY: u64 = 512 << 10;
 /// A process that takes so much longer than the promise is stopped.
 const STOP: Duration = Duration::from_secs(40);
 
+/// What a library is compiled from.
+const TEXT: &str = "out.ll";
+/// The command that compiles it.
+const BUILD: &[&str] = &["build", ROOT, "-o", "out"];
+/// LLVM takes time and memory in proportion to its text, and for more than this more than the promise has.
+const MOST_TEXT: u64 = 20 << 20;
+
 /// So many commands are tried of every program.
 const FIRST: usize = 2;
 
 /// The commands that take a file, and how long they may take.
-const COMMANDS: [(&[&str], Duration); 8] = [
+const COMMANDS: [(&[&str], Duration); 9] = [
     (&["check", ROOT], PROVE),
     (&["fmt", "--check", ROOT], PARSE),
     (&["check", "--error-format", "json", ROOT], PROVE),
     (&["scheduled", "--relate", ROOT], PROVE),
     (&["run", "--interpret", ROOT], PROVE),
-    // What LLVM then takes for it grows with the text, and is LLVM's: some 8 ms for a function and its checked entry.
-    (&["build", ROOT, "--emit", "llvm-ir", "-o", "out.ll"], PROVE),
+    (&["build", ROOT, "--emit", "llvm-ir", "-o", TEXT], PROVE),
+    (BUILD, PROVE),
     (&["test", ROOT], PROVE),
     (&["bench", ROOT, "--size", "2", "--seconds", "0"], PROVE),
 ];
@@ -61,6 +68,7 @@ fn hostile(share: Share) -> Report {
     report.at_least("programs", report.cases, 300);
     report.at_least("accepted", report.counted("accepted"), 50);
     report.at_least("refused", report.counted("refused"), 100);
+    report.at_most("too much text for LLVM", report.counted("too much text for LLVM"), 10, report.cases);
     report
 }
 
@@ -70,6 +78,10 @@ fn tried(binary: &Path, case: &Hostile, folder: &Path, scale: Scale, report: &mu
     for (n, (arguments, most)) in COMMANDS.iter().enumerate() {
         if n >= FIRST && refused && scale == Scale::Ordinary {
             return;
+        }
+        if *arguments == BUILD && std::fs::metadata(folder.join(TEXT)).is_ok_and(|text| text.len() > MOST_TEXT) {
+            report.count("too much text for LLVM");
+            continue;
         }
         let ended = measured(binary, arguments, folder, *most);
         report.count("runs");
