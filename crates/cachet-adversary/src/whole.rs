@@ -63,8 +63,8 @@ pub fn alone(name: &str, work: impl FnOnce() -> Result<Reached, String> + Send) 
             let _ = done.send(result);
         };
         let thread = std::thread::Builder::new().name(format!("{QUIET}{name}")).stack_size(STACK);
-        thread.spawn_scoped(scope, work).unwrap();
-        match result.recv_timeout(NEVER) {
+        let thread = thread.spawn_scoped(scope, work).unwrap();
+        let reached = match result.recv_timeout(NEVER) {
             Ok(result) => result,
             Err(RecvTimeoutError::Disconnected) => Err("its thread is gone".into()),
             // Threads that borrow cannot be left behind; whoever waits for this one should know for what.
@@ -72,7 +72,11 @@ pub fn alone(name: &str, work: impl FnOnce() -> Result<Reached, String> + Send) 
                 eprintln!("{name} takes longer than {} s", NEVER.as_secs());
                 result.recv().unwrap_or_else(|_| Err("its thread is gone".into()))
             }
-        }
+        };
+        // Not dropped: glibc 2.36 detaches a thread in two parts, and reads the top of its stack in the second, which is
+        // unmapped by then if the thread ended between them and its stack was too large to be kept.
+        let _ = thread.join();
+        reached
     });
     Seen { reached, time: start.elapsed() }
 }

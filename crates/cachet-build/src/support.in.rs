@@ -207,14 +207,20 @@ unsafe impl Pool for Threads {
             (at(t), at(t + 1))
         };
         std::thread::scope(|scope| {
+            let mut started = Vec::new();
             for t in 1..threads {
                 let (first, last) = range(t);
-                if std::thread::Builder::new().spawn_scoped(scope, move || body(first, last)).is_err() {
-                    body(first, last);
+                match std::thread::Builder::new().spawn_scoped(scope, move || body(first, last)) {
+                    Ok(thread) => started.push(thread),
+                    Err(_) => body(first, last),
                 }
             }
             let (first, last) = range(0);
             body(first, last);
+            // A handle that is dropped detaches its thread, and glibc 2.36 may then read a stack that is already unmapped.
+            for thread in started {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
         });
     }
 }

@@ -12,6 +12,7 @@ mod find;
 mod process;
 
 pub use find::find;
+pub use process::TOO_LONG;
 
 use crate::pipeline::Outcome;
 use cachet_check::formula::Problem;
@@ -131,7 +132,7 @@ pub fn ask(solvers: &[Solver], conditions: &[Decided]) -> Crossed {
     let texts: Vec<String> = conditions.iter().map(|d| d.problem.smt_lib()).collect();
     let portions: Vec<(&Solver, &[String])> =
         solvers.iter().flat_map(|s| texts.chunks(PORTION).map(move |part| (s, part))).collect();
-    let answers = on_threads(portions.len(), |n| answers(portions[n].0, portions[n].1));
+    let answers = on_threads(portions.len(), |n| portions[n].0.answers(portions[n].1));
     let mut answers = answers.into_iter().flatten();
     let mut out = Crossed::default();
     for s in solvers {
@@ -158,12 +159,33 @@ pub fn ask(solvers: &[Solver], conditions: &[Decided]) -> Crossed {
 impl Solver {
     /// What it says of one condition, in a process of its own.
     pub fn answer(&self, problem: &Problem) -> Answer {
-        answers(self, &[problem.smt_lib()]).pop().unwrap_or(Answer::Unknown)
+        self.answers(&[problem.smt_lib()]).pop().unwrap_or(Answer::Unknown)
+    }
+
+    fn answers(&self, texts: &[String]) -> Vec<Answer> {
+        answers(texts, self.patience, &|texts, patience| together(self, texts, patience))
+    }
+}
+
+/// What one process says of some conditions; if it takes too long over several, what two say that have half of them and half
+/// the time each. So one that is hard takes no other's answer away, and the whole at most six times the patience.
+fn answers(
+    texts: &[String],
+    patience: Duration,
+    process: &impl Fn(&[String], Duration) -> Result<Vec<Answer>, String>,
+) -> Vec<Answer> {
+    match process(texts, patience) {
+        Ok(answers) => answers,
+        Err(why) if why == TOO_LONG && texts.len() > 1 => {
+            let (some, others) = texts.split_at(texts.len() / 2);
+            [answers(some, patience / 2, process), answers(others, patience / 2, process)].concat()
+        }
+        Err(why) => vec![Answer::None(why); texts.len()],
     }
 }
 
 /// What one process says of some conditions.
-fn answers(solver: &Solver, texts: &[String]) -> Vec<Answer> {
+fn together(solver: &Solver, texts: &[String], patience: Duration) -> Result<Vec<Answer>, String> {
     let mut input = String::new();
     for (n, text) in texts.iter().enumerate() {
         if n > 0 {
@@ -174,11 +196,8 @@ fn answers(solver: &Solver, texts: &[String]) -> Vec<Answer> {
     }
     // A line for each answer and each marker, and some room: what says more is stopped.
     let most = 64 * texts.len() + 1_024;
-    let said = process::run(&solver.path, solver.dialect.arguments(), input, most, solver.patience);
-    match said.and_then(|out| read(&out, texts.len())) {
-        Ok(answers) => answers,
-        Err(why) => vec![Answer::None(why); texts.len()],
-    }
+    let said = process::run(&solver.path, solver.dialect.arguments(), input, most, patience)?;
+    read(&said, texts.len())
 }
 
 fn marker(n: usize) -> String {
@@ -231,7 +250,10 @@ fn on_threads<T: Send>(count: usize, of: impl Fn(usize) -> T + Sync) -> Vec<T> {
             made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(n, value);
         }
     };
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        started.into_iter().for_each(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    });
     made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_values().collect()
 }
 
@@ -263,5 +285,26 @@ mod tests {
         for end in 0..two.len() {
             assert!(read(&two[..end], 2).is_err(), "{:?}", &two[..end]);
         }
+    }
+
+    #[test]
+    fn a_hard_condition_takes_no_answer_away_and_little_time() {
+        let texts: Vec<String> = (0..PORTION).map(|n| n.to_string()).collect();
+        for hard in 0..PORTION {
+            let taken = std::cell::Cell::new(Duration::ZERO);
+            let process = |part: &[String], patience: Duration| {
+                if !part.contains(&texts[hard]) {
+                    return Ok(vec![Answer::Holds; part.len()]);
+                }
+                taken.set(taken.get() + patience);
+                Err(TOO_LONG.into())
+            };
+            let said = answers(&texts, PATIENCE, &process);
+            assert_eq!(said.len(), texts.len());
+            assert!(said.iter().enumerate().all(|(n, a)| (*a == Answer::Holds) == (n != hard)), "{hard}: {said:?}");
+            assert!(taken.get() < 2 * PATIENCE, "{hard}: {:?}", taken.get());
+        }
+        let crashed = answers(&texts, PATIENCE, &|_, _| Err("it ended with a signal".into()));
+        assert_eq!(crashed, vec![Answer::None("it ended with a signal".into()); texts.len()]);
     }
 }

@@ -48,9 +48,9 @@ fn every_file_holds_in_every_mode() {
         }
     };
     std::thread::scope(|s| {
-        for _ in 0..THREADS {
-            std::thread::Builder::new().stack_size(STACK).spawn_scoped(s, work).expect("a thread");
-        }
+        let start = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(s, work).expect("a thread");
+        let started: Vec<_> = (0..THREADS).map(start).collect();
+        started.into_iter().for_each(|t| t.join().expect("no panic"));
     });
     let (counts, mut faults) = found.into_inner().expect("no thread has failed");
     faults.sort();

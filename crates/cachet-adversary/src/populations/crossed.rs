@@ -103,11 +103,14 @@ fn ask(conditions: &[Decided]) -> Report {
         report.add(&format!("agreed with {}", t.solver), t.agreed as u64);
         let asked = t.asked as u64;
         report.at_least_percent(&format!("agreed with {}", t.solver), t.agreed as u64, 99, asked);
-        report.at_most(&format!("too hard for {}", t.solver), t.gave_up as u64, 5, asked);
+        // Asked alone, and still at work when its time is over: as if it had given up.
+        let slow = t.silent.get(cross::TOO_LONG).copied().unwrap_or(0);
+        report.at_most(&format!("too hard for {}", t.solver), (t.gave_up + slow) as u64, 5, asked);
         for (why, n) in &t.silent {
             report.add(&format!("not answered by {}: {why}", t.solver), *n as u64);
         }
-        report.at_most(&format!("not answered by {}", t.solver), t.silent.values().sum::<usize>() as u64, 0, asked);
+        let silent = t.silent.values().sum::<usize>() - slow;
+        report.at_most(&format!("not answered by {}", t.solver), silent as u64, 0, asked);
     }
     report
 }

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// How often a process is looked at that has closed its output.
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// Why there is no answer of a process that did not end in time.
+pub const TOO_LONG: &str = "it took too long";
+
 /// What a process prints on standard output when it is given a text on standard input and ends well. What it prints on
 /// standard error is nobody's.
 ///
@@ -29,7 +32,7 @@ pub fn run(path: &Path, arguments: &[&str], input: String, most: usize, patience
     match status {
         Some(status) if status.success() => String::from_utf8(out).map_err(|_| "what it said is no text".into()),
         Some(status) => Err(format!("it ended with {status}")),
-        None => Err("it took too long".into()),
+        None => Err(TOO_LONG.into()),
     }
 }
 
@@ -55,7 +58,7 @@ fn output(child: &mut Child, input: String, most: usize, until: Instant) -> Resu
         Ok(Ok(out)) if out.len() > most => Err("it says more than it was asked".into()),
         Ok(Ok(out)) => Ok(out),
         Ok(Err(e)) => Err(format!("it could not be read: {e}")),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err("it took too long".into()),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(TOO_LONG.into()),
     }
 }
 
