@@ -6,6 +6,7 @@ use crate::known::Known;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::tile::Trim;
+use crate::turn::Turned;
 use crate::types::{Value, is_abstract};
 use cachet_core::ir::{At, Buffer, Fun, FunId, Guard, Local, Program, Role, Strides, Ty, Var};
 use cachet_core::layout;
@@ -62,6 +63,11 @@ pub(crate) struct Lower<'a, 'm> {
     pub(crate) loops: Vec<(Var, Option<i64>)>,
     /// The loop that goes from one tile of registers to the next, where one is being loaded.
     pub(crate) tiles: Option<(Var, Option<i64>)>,
+    /// Columns that are turned for the iterations that are being written, and the number of the one that is.
+    pub(crate) turns: Vec<Turned>,
+    pub(crate) turn: usize,
+    /// Whether what follows a vector's declaration is being written for any number of lanes.
+    pub(crate) any_lanes: usize,
 }
 
 /// `define` of one function, of what its grids became, and of its uniform entry where it may be called from outside.
@@ -92,6 +98,9 @@ pub(crate) fn define(
         trim: None,
         loops: Vec::new(),
         tiles: None,
+        turns: Vec::new(),
+        turn: 0,
+        any_lanes: 0,
     };
     lower.parameters(strided)?;
     lower.block(&fun.body)?;

@@ -7,6 +7,9 @@
 use crate::function::{Index, Lower, Outcome};
 use cachet_core::ir::{BlockPart, Domain, Guard, Ix, Rel, Var};
 
+/// The most iterations of a loop in a tile that LLVM may write out.
+const FEW: i64 = 16;
+
 impl Lower<'_, '_> {
     /// An index as an `i64`.
     pub(crate) fn ix(&mut self, ix: &Ix) -> Outcome<String> {
@@ -177,7 +180,10 @@ impl Lower<'_, '_> {
         let next = body(self, &index, &names)?;
         let following = self.em.def(format_args!("add nsw i64 {index}, {step}"));
         let latch = self.em.here();
-        let kept = if self.tiles.is_some() { self.module.as_written() } else { String::new() };
+        // A few iterations that are numbers are for LLVM to write out.
+        let number = |text: &str| text.parse::<i64>().ok();
+        let few = number(lo).zip(number(hi)).is_some_and(|(lo, hi)| hi.saturating_sub(lo) <= FEW);
+        let kept = if self.tiles.is_some() && !few { self.module.as_written() } else { String::new() };
         self.em.line(format_args!("br label {head}{kept}"));
         self.em.fill(&index_line, &index, format_args!("phi i64 [ {lo}, {before} ], [ {following}, {latch} ]"));
         for (((at, name), (ty, first)), next) in phis.iter().zip(carried).zip(&next) {

@@ -35,6 +35,11 @@ impl Known {
         };
     }
 
+    /// A loop that the function does not have.
+    pub(crate) fn enter(&mut self, var: Var, domain: Domain) {
+        self.domains.insert(var, domain);
+    }
+
     /// An index has a value from here on.
     pub(crate) fn push(&mut self, ix: &Ix, value: i64) {
         self.values.push((ix.clone(), value));
@@ -60,6 +65,16 @@ impl Known {
             Ix::Max(a, b) => Some(self.value(a)?.max(self.value(b)?)),
             Ix::Div(..) | Ix::Mod(..) | Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => None,
         }
+    }
+
+    /// The lengths that blocks of a range of numbers have, where an index is such a length: that of a whole block, and of
+    /// what is left over.
+    pub(crate) fn lengths(&self, ix: &Ix) -> Option<Vec<i64>> {
+        let Ix::Block(v, BlockPart::Len) = ix else { return None };
+        let Domain::Blocks { lo, hi, size } = self.domains.get(v)? else { return None };
+        let length = self.value(hi)?.checked_sub(self.value(lo)?)?.max(0);
+        let (whole, left) = (length / size, length % size);
+        Some([(whole > 0).then_some(*size), (left > 0).then_some(left)].into_iter().flatten().collect())
     }
 
     /// `ix / by` and `ix % by`, where they can be read off for `ix` and the `more` indices after it, all in one group.

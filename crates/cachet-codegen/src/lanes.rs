@@ -390,7 +390,7 @@ impl Lower<'_, '_> {
     }
 
     /// The lanes of a piece that are among the first so many.
-    fn first_lanes(&mut self, active: &str, offset: i64, width: i64) -> String {
+    pub(crate) fn first_lanes(&mut self, active: &str, offset: i64, width: i64) -> String {
         // Beyond the lanes it makes no difference how far.
         let least = self.em.def(format_args!("call i64 @llvm.smax.i64(i64 {active}, i64 0)"));
         let most = self.min(&least, &(offset + width).to_string());
@@ -425,15 +425,18 @@ impl Lower<'_, '_> {
         let Ty::Elem(elem) = buffer.elem else { return Err(self.ill_formed("lanes of a tuple")) };
         let (ty, width, align) = (of(elem, piece.width), piece.width, elem.bytes());
         let none = || String::from("poison");
+        if let Some(turned) = self.turned_load(piece, access) {
+            let (Some(mask), Some(other)) = (piece.mask, other) else { return Ok(turned) };
+            let (all, other) = (&turned.name, &other.name);
+            let name = self.em.def(format_args!("select <{width} x i1> {mask}, {ty} {all}, {ty} {other}"));
+            return Ok(Vector { elem, name });
+        }
         if let Some(at) = self.lane_address(piece, &buffer, &access.at, Bounds::Inside)? {
             let name = match piece.mask {
                 None => self.em.def(format_args!("load {ty}, ptr {at}, align {align}")),
                 Some(mask) => {
                     let other = other.map_or_else(none, |v| v.name.clone());
-                    let kind = format!("v{width}{}", llvm_suffix(elem));
-                    self.em.def(format_args!(
-                        "call {ty} @llvm.masked.load.{kind}.p0(ptr {at}, i32 {align}, <{width} x i1> {mask}, {ty} {other})"
-                    ))
+                    self.masked_load(elem, width, &at, mask, &other)
                 }
             };
             return Ok(Vector { elem, name });
@@ -455,6 +458,14 @@ impl Lower<'_, '_> {
             )?;
         }
         Ok(Vector { elem, name })
+    }
+
+    /// The cells from an address on that are in a mask.
+    pub(crate) fn masked_load(&mut self, elem: Elem, width: i64, at: &str, mask: &str, other: &str) -> String {
+        let (ty, kind, align) = (of(elem, width), format!("v{width}{}", llvm_suffix(elem)), elem.bytes());
+        self.em.def(format_args!(
+            "call {ty} @llvm.masked.load.{kind}.p0(ptr {at}, i32 {align}, <{width} x i1> {mask}, {ty} {other})"
+        ))
     }
 
     /// Asks for what the same rows of the next tile will load, while this one is worked on: a tile's cells lie in lines of
@@ -570,13 +581,21 @@ impl Lower<'_, '_> {
         at: &[Ix],
         bounds: Bounds,
     ) -> Outcome<Option<String>> {
+        match self.lane_place(piece, buffer, at) {
+            Some(at) => self.physical_address(buffer, &at, bounds).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The place in memory of the first lane's cell, where the other lanes' follow it.
+    pub(crate) fn lane_place(&self, piece: &Piece<'_>, buffer: &Memory, at: &[Ix]) -> Option<Vec<Ix>> {
         // Along which axes of memory the lanes go; of one that a layout cuts, the piece has to lie in one group.
         let mut axes: Vec<(Ix, bool)> = Vec::new();
         for ix in at {
             let grows = vectors::varies(ix, piece.lane);
             // What goes down, or by more than one, has no first cell that the others follow.
             if grows && vectors::first(ix, piece.lane).is_none() {
-                return Ok(None);
+                return None;
             }
             axes.push((ix.clone(), grows));
         }
@@ -596,11 +615,7 @@ impl Lower<'_, '_> {
         });
         let last = physical.len().saturating_sub(1);
         contiguous &= physical.iter().enumerate().all(|(n, (_, grows))| *grows == (n == last));
-        if !contiguous {
-            return Ok(None);
-        }
-        let at: Vec<Ix> = physical.into_iter().map(|(ix, _)| ix).collect();
-        self.physical_address(buffer, &at, bounds).map(Some)
+        contiguous.then(|| physical.into_iter().map(|(ix, _)| ix).collect())
     }
 
     fn vector_prim(&mut self, width: i64, prim: Prim, args: &[Vector]) -> Outcome<Vector> {
@@ -724,7 +739,7 @@ impl Visit for Loads {
     }
 }
 
-fn of(elem: Elem, width: i64) -> String {
+pub(crate) fn of(elem: Elem, width: i64) -> String {
     format!("<{width} x {}>", register(elem))
 }
 

@@ -23,6 +23,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 mod convert;
+mod copies;
 mod door;
 mod emitter;
 mod function;
@@ -37,6 +38,7 @@ mod reduce;
 mod stmt;
 mod support;
 mod tile;
+mod turn;
 mod types;
 mod view;
 mod word;

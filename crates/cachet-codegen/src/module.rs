@@ -57,6 +57,11 @@ impl<'a> Module<'a> {
         1 << lanes.ilog2()
     }
 
+    /// Whether lanes of an element are loaded under a mask by one instruction: elsewhere one by one.
+    pub(crate) fn masks(&self, elem: Elem) -> bool {
+        self.vector_bits >= 512 || (self.vector_bits >= 256 && elem.bytes() >= 4)
+    }
+
     /// What the processor is told in place of an instruction's body.
     pub(crate) fn template(&self, instr: InstrId) -> Option<&'a Template> {
         self.templates.get(instr.index()).copied().flatten()

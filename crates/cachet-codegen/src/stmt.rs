@@ -61,7 +61,10 @@ impl Lower<'_, '_> {
                         Used::No => {}
                     }
                 }
-                if self.written_out(*var, domain, body)? {
+                if self.written_out(*var, domain, body)?
+                    || self.turned(*var, domain, body)?
+                    || self.turning_copy(*var, domain, body)?
+                {
                     return Ok(None);
                 }
                 self.domain(*var, domain, &[], &mut |this, _| {

@@ -46,12 +46,18 @@ impl Lower<'_, '_> {
         let Some(info) = self.fun.locals.get(local.index()) else { return Ok(false) };
         let rows = match info.dims.as_slice() {
             [rows, _] if info.vector && *rows <= MAX_VERSIONS => *rows,
+            [_] if info.vector && info.mutable && self.any_lanes == 0 => return self.vector_versions(rest),
             _ => return Ok(false),
         };
         let Some(bound) = self.row_bound(rest) else { return Ok(false) };
         let count = self.ix(&bound)?;
         let (other, after) = (self.em.block(), self.em.block());
-        let labels: Vec<_> = (1..=rows).map(|n| (n, self.em.block())).collect();
+        // Of a range of numbers only the lengths that its blocks have.
+        let numbers: Vec<i64> = match self.known.lengths(&bound) {
+            Some(lengths) => (1..=rows).filter(|n| lengths.contains(n)).collect(),
+            None => (1..=rows).collect(),
+        };
+        let labels: Vec<_> = numbers.iter().map(|n| (*n, self.em.block())).collect();
         let cases: Vec<String> = labels.iter().map(|(n, label)| format!("i64 {n}, label {label}")).collect();
         self.em.line(format_args!("switch i64 {count}, label {other} [{}]", cases.join(" ")));
         let before = self.em.len();
@@ -62,7 +68,7 @@ impl Lower<'_, '_> {
             // A version that would be too long is the one for any number.
             let stack = self.stack;
             let done = if self.em.len() - before < MAX_LINES {
-                self.columns(rest, *n == rows).map(|()| true)
+                self.columns(rest, Some(n) == numbers.last()).map(|()| true)
             } else {
                 Ok(false)
             };
@@ -91,6 +97,17 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
+    /// What follows the declaration of a single vector, for all lanes and for some; false where there is but one version.
+    fn vector_versions(&mut self, rest: &[Stmt]) -> Outcome<bool> {
+        if Trim::of(self.fun, rest).is_none_or(|t| self.known.value(&t.active).is_some()) {
+            return Ok(false);
+        }
+        self.any_lanes += 1;
+        let done = self.columns(rest, true);
+        self.any_lanes -= 1;
+        done.map(|()| true)
+    }
+
     /// Whether an index is the length of a block of at most so many: then it is from 1 to that.
     fn is_length_up_to(&self, ix: &Ix, most: i64) -> bool {
         let Ix::Block(var, BlockPart::Len) = ix else { return false };
@@ -105,6 +122,9 @@ impl Lower<'_, '_> {
         let width = self.module.lanes_of(trim.elem);
         let pieces = trim.lanes / width;
         let active = self.ix(&trim.active)?;
+        if let Some(lengths) = self.known.lengths(&trim.active) {
+            return self.numbered_columns(rest, &trim, (&active, width), &lengths);
+        }
         let (whole, part, after) = (self.em.block(), self.em.block(), self.em.block());
         let all = self.em.def(format_args!("icmp eq i64 {active}, {}", trim.lanes));
         self.em.branch(&all, &whole, &part);
@@ -147,6 +167,39 @@ impl Lower<'_, '_> {
         self.stack = stack;
         self.em.jump(&after);
         self.em.open(&after);
+        Ok(())
+    }
+
+    /// A version for each number of lanes that there is.
+    fn numbered_columns(
+        &mut self,
+        rest: &[Stmt],
+        trim: &Trim,
+        (active, width): (&str, i64),
+        lengths: &[i64],
+    ) -> Outcome<()> {
+        let (other, after) = (self.em.block(), self.em.block());
+        let labels: Vec<_> = lengths.iter().map(|n| (*n, self.em.block())).collect();
+        let cases: Vec<String> = labels.iter().map(|(n, label)| format!("i64 {n}, label {label}")).collect();
+        self.em.line(format_args!("switch i64 {active}, label {other} [{}]", cases.join(" ")));
+        let stack = self.stack;
+        for (n, label) in &labels {
+            self.em.open(label);
+            self.stack = stack;
+            self.known.push(&trim.active, *n);
+            let full = n / width * width;
+            let used = if full < *n { (full + width).min(trim.lanes) } else { full };
+            let outer = self.trim.replace(Trim { used, full, ..trim.clone() });
+            let done = self.block_in_place(rest);
+            self.trim = outer;
+            self.known.pop();
+            done?;
+            self.em.jump(&after);
+        }
+        self.em.open(&other);
+        self.em.line("unreachable");
+        self.em.open(&after);
+        self.stack = stack;
         Ok(())
     }
 

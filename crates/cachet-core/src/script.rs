@@ -102,7 +102,7 @@ pub enum StepForm {
         /// The lease's name.
         into: StepArg,
     },
-    /// `registers (i, j) into c rows R lanes L through f`
+    /// `registers (i, j) into c rows R lanes L through f`, `registers i into y lanes L through f`
     Registers(RegistersCall),
     /// `outer_products i c U V f`
     OuterProducts(OuterCall),
@@ -137,14 +137,12 @@ pub struct PackCall {
 /// The arguments of `registers`; numbers and names with where they are written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegistersCall {
-    /// The loop over rows.
-    pub row: StepArg,
+    /// The loop over rows and how many rows the tile has; a single vector has none.
+    pub row: Option<(StepArg, (i64, Span))>,
     /// The loop over lanes.
     pub lane: StepArg,
     /// The array.
     pub into: StepArg,
-    /// How many rows the tile has.
-    pub rows: (i64, Span),
     /// How many lanes.
     pub lanes: (i64, Span),
     /// The step of the sum.
@@ -269,11 +267,13 @@ impl fmt::Display for StepCall {
             StepForm::Order(args) => write!(f, "order ({})", list(args)),
             StepForm::GridOver(args) => write!(f, "grid over ({})", list(args)),
             StepForm::Split(indices) => write!(f, "split {}", list(indices)),
-            StepForm::Registers(r) => write!(
-                f,
-                "registers ({}, {}) into {} rows {} lanes {} through {}",
-                r.row, r.lane, r.into, r.rows.0, r.lanes.0, r.through.0
-            ),
+            StepForm::Registers(RegistersCall { row, lane, into, lanes: (lanes, _), through: (through, _) }) => {
+                match row {
+                    Some((row, (rows, _))) => write!(f, "registers ({row}, {lane}) into {into} rows {rows}")?,
+                    None => write!(f, "registers {lane} into {into}")?,
+                }
+                write!(f, " lanes {lanes} through {through}")
+            }
             StepForm::OuterProducts(o) => {
                 write!(f, "outer_products {} {} {} {} {}", o.row, o.into, o.rows.0, o.columns.0, o.through.1)
             }

@@ -307,11 +307,13 @@ impl Expansion {
                 let (array, into) = (self.new_name(array), self.new_name(into));
                 StepForm::Pack(PackCall { array, into, along, over, pad: None, lanes })
             }
-            StepKind::Registers { row, lane, into, rows, lanes, through } => StepForm::Registers(RegistersCall {
-                row: self.loop_arg(world, row)?,
+            StepKind::Registers { row, lane, into, lanes, through } => StepForm::Registers(RegistersCall {
+                row: match row {
+                    Some((row, rows)) => Some((self.loop_arg(world, row)?, (self.size(world, rows)?, rows.span))),
+                    None => None,
+                },
                 lane: self.loop_arg(world, lane)?,
                 into: self.new_name(into),
-                rows: (self.size(world, rows)?, rows.span),
                 lanes: (self.size(world, lanes)?, lanes.span),
                 through: (through.text(), through.span),
             }),

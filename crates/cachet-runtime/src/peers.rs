@@ -2,7 +2,7 @@
 //!
 //! [`find_peers`] looks in the places of a [`PeerSearch`] and takes what it finds by its functions, whatever the file's
 //! name: OpenBLAS in its builds (names with the prefix `scipy_`, with the suffix `64_`, integers of 32 or 64 bits),
-//! BLIS, oneDNN, MKL, and any library with the small interface of `benches/README.md`. Each tells its version and the
+//! BLIS, oneDNN, MKL, libxsmm, and any library with the small interface of `benches/README.md`. Each tells its version and the
 //! code it runs on this processor, and is told how many threads it may have through its own function; a library that
 //! cannot be told is left out.
 //!
@@ -34,6 +34,8 @@ pub enum Family {
     OneDnn,
     /// Intel's MKL.
     Mkl,
+    /// libxsmm, which makes a kernel for each size.
+    Xsmm,
     /// A library with the interface of `benches/README.md`.
     Open,
 }
@@ -151,9 +153,9 @@ fn name_of(variable: &str) -> &str {
 
 impl Family {
     /// Families that are looked for by file name.
-    pub(self) const NAMED: [Family; 4] = [Family::OpenBlas, Family::Blis, Family::OneDnn, Family::Mkl];
+    pub(self) const NAMED: [Family; 5] = [Family::OpenBlas, Family::Blis, Family::OneDnn, Family::Mkl, Family::Xsmm];
     /// All of them.
-    const ALL: [Family; 5] = [Family::OpenBlas, Family::Blis, Family::OneDnn, Family::Mkl, Family::Open];
+    const ALL: [Family; 6] = [Family::OpenBlas, Family::Blis, Family::OneDnn, Family::Mkl, Family::Xsmm, Family::Open];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -162,6 +164,7 @@ impl Family {
             Family::Blis => "BLIS",
             Family::OneDnn => "oneDNN",
             Family::Mkl => "MKL",
+            Family::Xsmm => "libxsmm",
             Family::Open => "the Rust crates gemm and matrixmultiply",
         }
     }
@@ -174,6 +177,7 @@ impl Family {
             }
             Family::Blis => &["blis-*/libblis.so.*", "libblis.so.*", "libblis.so", "libblis.dylib"],
             Family::OneDnn => &["libdnnl.so.2", "libdnnl.so.3", "libdnnl.so", "libdnnl.dylib"],
+            Family::Xsmm => &["libxsmm.so*"],
             Family::Mkl => &["libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"],
             Family::Open => &[],
         }
@@ -192,6 +196,11 @@ impl Family {
             Family::OneDnn => Some("run `apt-get install libdnnl2`"),
             Family::Mkl if cfg!(target_arch = "x86_64") => Some("run `pip install mkl`"),
             Family::Mkl => None,
+            Family::Xsmm if cfg!(target_arch = "x86_64") => Some(
+                "run `apt-get install libxsmm-dev`, make one file of it by `gcc -shared -o libxsmm.so -Wl,--whole-archive \
+                 /usr/lib/libxsmm.a /usr/lib/libxsmmnoblas.a -Wl,--no-whole-archive -lm`, and put its path into CACHET_PEERS",
+            ),
+            Family::Xsmm => None,
             Family::Open => Some(
                 "run `cargo build --release --manifest-path benches/peers/Cargo.toml` and put \
                  `benches/peers/target/release/libcachet_peers.so` into CACHET_PEERS",
@@ -248,8 +257,11 @@ impl Peer {
             return Some(format!("it has no product of {}-bit floats", if double { 64 } else { 32 }));
         }
         let largest = product.m.max(product.n).max(product.k);
-        let fits = largest <= self.interface.largest();
-        (!fits).then(|| format!("its integers do not hold the size {largest}"))
+        if largest > self.interface.largest() {
+            return Some(format!("its integers do not hold the size {largest}"));
+        }
+        let has = self.interface.has(double, product);
+        (!has).then(|| "it makes no kernel for this product".to_owned())
     }
 
     /// `C = A · B`, 32-bit.

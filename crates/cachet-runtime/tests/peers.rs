@@ -31,6 +31,10 @@ fn computes(peer: &Peer) {
     assert!(!peer.version().is_empty() && !peer.code_path().is_empty());
     assert_eq!(peer.threads(), 1, "{}", peer.name());
     for p in products() {
+        if peer.family() == Family::Xsmm && (p.a_transposed || p.b_transposed || p.vector || p.m == 0) {
+            assert!(peer.lacks(false, &p).is_some_and(|why| why.contains("no kernel")), "{p:?}");
+            continue;
+        }
         let (a, b) = (whole(p.m * p.k, 1), whole(p.k * p.n, 2));
         let want = expected(&p, &a, &b);
         let singles = |values: &[i32]| values.iter().map(|v| *v as f32).collect::<Vec<f32>>();
@@ -54,6 +58,11 @@ fn openblas_computes() {
         assert!(peer.lacks(true, &products()[0]).is_none());
         computes(&peer);
     }
+}
+
+#[test]
+fn libxsmm_computes_what_it_has_kernels_for() {
+    peers("libxsmm", Family::Xsmm).iter().for_each(computes);
 }
 
 #[test]

@@ -54,8 +54,10 @@ pub fn apply(
             steps::keep::apply(fun, call, [buffer, &along[0], into], level)
         }
         StepForm::Registers(registers) => {
-            let loops = splits.resolve(&[registers.row.clone(), registers.lane.clone()], call)?;
-            let [row, lane] = [loops[0].clone(), loops[1].clone()];
+            let named = registers.row.iter().map(|(row, _)| row).chain([&registers.lane]).cloned();
+            let mut loops = splits.resolve(&named.collect::<Vec<_>>(), call)?;
+            let lane = loops.pop().unwrap_or_else(|| registers.lane.clone());
+            let row = registers.row.as_ref().zip(loops.pop()).map(|((_, rows), row)| (row, *rows));
             steps::registers::apply(program, fun, call, &RegistersCall { row, lane, ..registers.clone() })
         }
         StepForm::OuterProducts(outer) => {

@@ -330,9 +330,13 @@ impl Given {
                 format!("{step} {} into {} along {along} over ({over}){lanes}{pad}", p.array, p.into)
             }
             StepForm::Registers(r) => {
-                let (row, lane) = (self.name(&r.row), self.name(&r.lane));
-                let (rows, lanes) = (self.size(r.rows.0), self.size(r.lanes.0));
-                format!("registers ({row}, {lane}) into {} rows {rows} lanes {lanes} through {}", r.into, r.through.0)
+                let row = r.row.as_ref().map(|(row, rows)| (self.name(row), self.size(rows.0)));
+                let (lane, lanes) = (self.name(&r.lane), self.size(r.lanes.0));
+                let tile = match row {
+                    Some((row, rows)) => format!("({row}, {lane}) into {} rows {rows}", r.into),
+                    None => format!("{lane} into {}", r.into),
+                };
+                format!("registers {tile} lanes {lanes} through {}", r.through.0)
             }
             StepForm::OuterProducts(o) => {
                 let (row, u, v) = (self.name(&o.row), self.size(o.rows.0), self.size(o.columns.0));
@@ -656,7 +660,7 @@ pub fn blocks(steps: &[StepCall]) -> Vec<i64> {
                     out.push(2);
                 }
             }
-            StepForm::Registers(r) => out.extend([r.rows.0, r.lanes.0]),
+            StepForm::Registers(r) => out.extend(r.row.iter().map(|(_, rows)| rows.0).chain([r.lanes.0])),
             StepForm::OuterProducts(o) => out.extend([o.rows.0, o.columns.0]),
             StepForm::Pack(p) => out.extend(p.lanes),
             StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}

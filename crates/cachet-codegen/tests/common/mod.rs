@@ -76,7 +76,7 @@ impl Build {
         Build { fun }
     }
 
-    fn var(&mut self, name: &str, kind: VarKind) -> Var {
+    pub fn var(&mut self, name: &str, kind: VarKind) -> Var {
         self.fun.vars.push(VarInfo { name: name.into(), kind });
         Var(self.fun.vars.len() as u32 - 1)
     }
@@ -218,7 +218,12 @@ pub struct Native {
 }
 
 pub fn native(llvm: &Llvm, program: &Program, fun: usize, types: &[Binding]) -> Native {
-    let text = text(program, fun, types, &options(llvm));
+    native_for(llvm, program, fun, types, &options(llvm))
+}
+
+/// As [`native`], for a processor that this one can stand in for.
+pub fn native_for(llvm: &Llvm, program: &Program, fun: usize, types: &[Binding], options: &Options) -> Native {
+    let text = text(program, fun, types, options);
     let jit = llvm.compile_and_load(&text.ir).unwrap_or_else(|e| panic!("{e}\n{}", text.ir));
     let entry = &text.entries[0];
     let arity = KernelArity { sizes: entry.sizes, buffers: entry.buffers };

@@ -1,10 +1,11 @@
 //! What is this file? A library is recognised by its functions, and its products are bound.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::routines::{Cblas, DnnlGemm, Gemm, Gemv, OpenGemm, Routine, dnnl_product};
+use super::routines::{Cblas, DnnlGemm, Gemm, Gemv, OpenGemm, Routine, Xsmm, XsmmDispatch, dnnl_product};
 use super::search::Candidate;
 use super::{Family, Peer, Product};
 
@@ -14,18 +15,20 @@ pub(super) enum Interface {
     Both(Routine<f32>, Routine<f64>),
     /// Of 32-bit floats only.
     Dnnl(DnnlGemm),
+    /// Kernels that are made for each size.
+    Xsmm(Xsmm<f32>, Xsmm<f64>),
 }
 
 impl Interface {
     pub fn has_single(&self) -> bool {
         match self {
-            Interface::Both(..) | Interface::Dnnl(_) => true,
+            Interface::Both(..) | Interface::Dnnl(_) | Interface::Xsmm(..) => true,
         }
     }
 
     pub fn has_double(&self) -> bool {
         match self {
-            Interface::Both(..) => true,
+            Interface::Both(..) | Interface::Xsmm(..) => true,
             Interface::Dnnl(_) => false,
         }
     }
@@ -33,8 +36,17 @@ impl Interface {
     /// The largest size that its integers hold.
     pub fn largest(&self) -> usize {
         match self {
-            Interface::Both(Routine::Cblas32(_), _) => c_int::MAX as usize,
+            Interface::Both(Routine::Cblas32(_), _) | Interface::Xsmm(..) => c_int::MAX as usize,
             Interface::Both(Routine::Cblas64(_) | Routine::Open(..), _) | Interface::Dnnl(_) => i64::MAX as usize,
+        }
+    }
+
+    /// Whether it computes a product of these extents.
+    pub fn has(&self, double: bool, p: &Product) -> bool {
+        match self {
+            Interface::Both(..) | Interface::Dnnl(_) => true,
+            Interface::Xsmm(_, made) if double => made.kernel(p).is_some(),
+            Interface::Xsmm(made, _) => made.kernel(p).is_some(),
         }
     }
 
@@ -42,12 +54,14 @@ impl Interface {
         match self {
             Interface::Both(routine, _) => routine.product(p, a, b, c),
             Interface::Dnnl(f) => dnnl_product(*f, p, a, b, c),
+            Interface::Xsmm(made, _) => made.product(p, a, b, c),
         }
     }
 
     pub fn double(&self, p: &Product, a: &[f64], b: &[f64], c: &mut [f64]) {
         match self {
             Interface::Both(_, routine) => routine.product(p, a, b, c),
+            Interface::Xsmm(_, made) => made.product(p, a, b, c),
             Interface::Dnnl(_) => panic!("oneDNN has no product of 64-bit floats"),
         }
     }
@@ -67,6 +81,8 @@ pub(super) fn bind(candidate: &Candidate, threads: usize) -> Result<Vec<Peer>, S
             mkl(&symbols, threads).map(|p| vec![p])
         } else if symbols.has("bli_info_get_version_str") {
             blis(&symbols, threads).map(|p| vec![p])
+        } else if symbols.has("libxsmm_smmdispatch") {
+            xsmm(&symbols).map(|p| vec![p])
         } else if symbols.has("cachet_peer_count") {
             open(&symbols, threads)
         } else {
@@ -232,6 +248,23 @@ unsafe fn mkl(s: &Symbols<'_>, threads: usize) -> Result<Peer, String> {
         let build = if threads == 1 { "sequential" } else { "GNU OpenMP" };
         let interface = Interface::Both(Routine::Cblas32(s.cblas('s', PLAIN)?), Routine::Cblas32(s.cblas('d', PLAIN)?));
         Ok(peer(Family::Mkl, number, text_of(version.processor), build.to_owned(), threads, interface))
+    }
+}
+
+/// # Safety
+/// The library is a libxsmm.
+unsafe fn xsmm(s: &Symbols<'_>) -> Result<Peer, String> {
+    // SAFETY: by the contract, these are libxsmm's functions; strings belong to the library, which stays loaded.
+    unsafe {
+        s.plain::<unsafe extern "C" fn()>("libxsmm_init")?();
+        let code = text_of(s.plain::<unsafe extern "C" fn() -> *const c_char>("libxsmm_get_target_arch")?());
+        let single = Xsmm { dispatch: s.plain::<XsmmDispatch<f32>>("libxsmm_smmdispatch")?, last: Cell::new(None) };
+        let double = Xsmm { dispatch: s.plain::<XsmmDispatch<f64>>("libxsmm_dmmdispatch")?, last: Cell::new(None) };
+        let interface = Interface::Xsmm(single, double);
+        // It does not tell its version, and its kernels run on the thread that calls them.
+        let mut p = peer(Family::Xsmm, "unknown".to_owned(), code, String::new(), 1, interface);
+        p.name = Family::Xsmm.name().to_owned();
+        Ok(p)
     }
 }
 

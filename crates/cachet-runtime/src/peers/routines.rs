@@ -1,6 +1,8 @@
 //! How is a product computed by a library, through which interface?
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
+use std::ptr::null;
 
 use super::Product;
 
@@ -28,6 +30,32 @@ pub(super) type DnnlGemm = unsafe extern "C" fn(
 /// `cachet_peer_?gemm`: contender, sizes, A with strides, B with strides, C.
 pub(super) type OpenGemm<T> =
     unsafe extern "C" fn(i64, *const i64, *const T, *const i64, *const T, *const i64, *mut T) -> i32;
+
+/// `libxsmm_?mmdispatch`: m, n, k, the distances of columns, alpha, beta, flags, prefetching.
+pub(super) type XsmmDispatch<T> = unsafe extern "C" fn(
+    c_int,
+    c_int,
+    c_int,
+    *const c_int,
+    *const c_int,
+    *const c_int,
+    *const T,
+    *const T,
+    *const c_int,
+    *const c_int,
+) -> Option<XsmmKernel<T>>;
+/// What libxsmm generates: A, B, C.
+pub(super) type XsmmKernel<T> = unsafe extern "C" fn(*const T, *const T, *mut T);
+
+/// Kernels that are made for the sizes of a product.
+pub(super) struct Xsmm<T> {
+    pub dispatch: XsmmDispatch<T>,
+    /// The last one, so that calls of one size are calls of the kernel.
+    pub last: Cell<Option<Made<T>>>,
+}
+
+/// The extents, and the kernel where there is one.
+pub(super) type Made<T> = ([usize; 3], Option<XsmmKernel<T>>);
 
 /// The functions of CBLAS for one element type.
 #[derive(Clone, Copy)]
@@ -105,6 +133,52 @@ pub(super) fn dnnl_product(f: DnnlGemm, p: &Product, a: &[f32], b: &[f32], c: &m
     // SAFETY: the library has this function with this type; the extents were checked.
     let status = unsafe { f(ta, tb, p.m as i64, p.n as i64, p.k as i64, 1.0, a, lda, b, ldb, 0.0, c, ldc) };
     assert_eq!(status, 0, "oneDNN refused a product");
+}
+
+impl<T: Copy + From<u8>> Xsmm<T> {
+    /// The kernel for a product, where there is one.
+    pub fn kernel(&self, p: &Product) -> Option<XsmmKernel<T>> {
+        let sizes = [p.m, p.n, p.k];
+        if let Some((_, made)) = self.last.get().filter(|(known, _)| *known == sizes) {
+            return made;
+        }
+        let made = self.make(p);
+        self.last.set(Some((sizes, made)));
+        made
+    }
+
+    /// Its matrices lie column after column: the transposed of `A · B` is that of `B` times that of `A`.
+    fn make(&self, p: &Product) -> Option<XsmmKernel<T>> {
+        let fits = |n: usize| c_int::try_from(n).ok().filter(|n| *n > 0);
+        if p.a_transposed || p.b_transposed || p.vector {
+            return None;
+        }
+        let (m, n, k) = (fits(p.m)?, fits(p.n)?, fits(p.k)?);
+        let (one, zero) = (T::from(1), T::from(0));
+        // SAFETY: the library has this function with this type, and reads the numbers before it returns.
+        unsafe {
+            (self.dispatch)(
+                n,
+                m,
+                k,
+                &raw const n,
+                &raw const k,
+                &raw const n,
+                &raw const one,
+                &raw const zero,
+                null(),
+                null(),
+            )
+        }
+    }
+
+    /// `C = A · B`.
+    pub fn product(&self, p: &Product, a: &[T], b: &[T], c: &mut [T]) {
+        p.check(a.len(), b.len(), c.len());
+        let Some(kernel) = self.kernel(p) else { panic!("libxsmm has no kernel for a product that was not refused") };
+        // SAFETY: the kernel was made for these extents, and the slices cover them.
+        unsafe { kernel(b.as_ptr(), a.as_ptr(), c.as_mut_ptr()) };
+    }
 }
 
 fn strides(transposed: bool, rows: usize, columns: usize) -> [i64; 2] {

@@ -3,7 +3,8 @@
 //! Two loops `i`, `j` directly around a sum that is stored to `c` become one loop over the sum's index, in which each row of
 //! the tile is a vector: what changes along `j` only is loaded once as a vector, what changes along `i` only is one value for
 //! all lanes. The tile starts from `c`, from a literal, or from either by a guard, as the sum did, and is stored back at the
-//! end. Lanes beyond the loop's end are masked.
+//! end. Lanes beyond the loop's end are masked. `registers i into y lanes L through f` holds one vector, of the one loop
+//! directly around the sum.
 
 use super::{Named, Spot, locate, names};
 use crate::refusal;
@@ -25,7 +26,7 @@ const BEFORE_OPENED: &str = "hold the tile before the sum is opened: `registers`
 /// The two loops, the sum, and where it is stored.
 struct Site<'f> {
     spot: Spot,
-    row: (Var, Domain),
+    row: Option<(Var, Domain)>,
     lane: (Var, Domain),
     to: &'f Access,
     fold: &'f Fold,
@@ -41,22 +42,23 @@ struct Tile<'a> {
     elem: Elem,
     lanes: i64,
     /// How many rows and lanes are in use.
-    used: (Ix, Ix),
+    used: (Option<Ix>, Ix),
     /// Names of locals that the recipe undoes, innermost first.
     copies: Vec<String>,
 }
 
 /// Holds a tile in registers.
 pub fn apply(program: &Program, fun: &Fun, call: &StepCall, registers: &RegistersCall) -> Result<Rewrite, Diagnostic> {
-    let [row, lane, into] = three(registers, call)?;
-    for (n, what) in [(registers.rows, "rows"), (registers.lanes, "lanes")] {
+    let (row, lane, into) = named(registers, call)?;
+    let rows = registers.row.as_ref().map(|(_, rows)| (*rows, "rows"));
+    for (n, what) in rows.into_iter().chain([(registers.lanes, "lanes")]) {
         if !(1..=MOST).contains(&n.0) {
             let message = format!("a tile has from 1 to {MOST} {what}, not {}", n.0);
             return Err(refused(n.1, message, call));
         }
     }
-    let site = site(fun, (&row, &lane, &into), call)?;
-    let used = bounds(fun, &site, (&row, &lane), registers, call)?;
+    let site = site(fun, (row.as_ref(), &lane, &into), call)?;
+    let used = bounds(fun, &site, (row.as_ref(), &lane), registers, call)?;
     through(program, fun, &site, registers, call)?;
     let info = &fun.locals[site.fold.acc.index()];
     let Ty::Elem(elem) = info.ty else {
@@ -64,18 +66,18 @@ pub fn apply(program: &Program, fun: &Fun, call: &StepCall, registers: &Register
         return Err(d.help("bind the type parameter first: `schedule s of f @(S = PlusTimes f32) =`"));
     };
     let mut after = fun.clone();
-    let dims = vec![registers.rows.0, registers.lanes.0];
+    let dims = rows.map(|((rows, _), _)| rows).into_iter().chain([registers.lanes.0]).collect();
     let acc = LocalInfo { name: info.name.clone(), ty: info.ty.clone(), dims, vector: true, mutable: true };
     let acc = after.add_local(acc);
     let lanes = registers.lanes.0;
     let mut tile = Tile { program, after, site, acc, elem, lanes, used, copies: Vec::new() };
     let (made, start) = tile.block(call)?;
-    let recipe = tile.recipe(&row, &lane, &into, start, call);
+    let recipe = tile.recipe(row.as_ref(), &lane, &into, start, call);
     let from = tile.site.spot.site();
     let mut after = tile.after;
     match from.replace(&mut after, made) {
         Some(to) => Ok(Rewrite { after, from, to, recipe }),
-        None => Err(refused(row.span, "the loop is gone".into(), call)),
+        None => Err(refused(lane.span, "the loop is gone".into(), call)),
     }
 }
 
@@ -83,46 +85,66 @@ fn refused(span: Span, message: String, call: &StepCall) -> Diagnostic {
     refusal::with_callers(Diagnostic::error(codes::STEP_ARGUMENT, span, message), call)
 }
 
-fn three(registers: &RegistersCall, call: &StepCall) -> Result<[Named; 3], Diagnostic> {
-    let args = [registers.row.clone(), registers.lane.clone(), registers.into.clone()];
-    let named = names(&args, call)?;
-    named.try_into().map_err(|_| refused(call.span, "`registers` names two loops and an array".into(), call))
+/// The loop over rows, where there is one, the loop over lanes, and the array.
+fn named(registers: &RegistersCall, call: &StepCall) -> Result<(Option<Named>, Named, Named), Diagnostic> {
+    let args = registers.row.iter().map(|(row, _)| row).chain([&registers.lane, &registers.into]).cloned();
+    let mut named = names(&args.collect::<Vec<_>>(), call)?;
+    match (named.pop(), named.pop(), named.pop()) {
+        (Some(into), Some(lane), row) => Ok((row, lane, into)),
+        _ => Err(refused(call.span, "`registers` names one or two loops and an array".into(), call)),
+    }
 }
 
-/// The two loops directly around a sum that is stored.
+/// The two loops directly around a sum that is stored, or the one.
 fn site<'f>(
     fun: &'f Fun,
-    (row, lane, into): (&Named, &Named, &Named),
+    (row, lane, into): (Option<&Named>, &Named, &Named),
     call: &StepCall,
 ) -> Result<Site<'f>, Diagnostic> {
-    let spot = locate_nest(fun, row, lane, call)?;
+    let first = row.unwrap_or(lane);
+    let spot = match row {
+        Some(row) => locate_nest(fun, row, lane, call)?,
+        None => locate(fun, lane, call)?,
+    };
     let shape = |why: String| {
-        let d = refused(row.span, why, call);
-        d.note("`registers (i, j) into c` wants `for i .. do for j .. do store c[..] = fold ..`, one directly in the other")
+        let d = refused(first.span, why, call);
+        d.note(match row {
+            Some(_) => {
+                "`registers (i, j) into c` wants `for i .. do for j .. do store c[..] = fold ..`, one directly in the other"
+            }
+            None => "`registers i into y` wants `for i .. do store y[..] = fold ..`",
+        })
     };
     let name = |v: Var| fun.vars[v.index()].name.as_str();
-    for named in [row, lane] {
+    for named in row.into_iter().chain([lane]) {
         let at = locate(fun, named, call)?;
         if !crate::loops::is_loop(&fun.body, at.var) {
-            return Err(refused(named.span, format!("`{}` is a sum, and a tile has two loops", named.name), call)
+            let loops = if row.is_some() { "a tile has two loops" } else { "a vector has a loop" };
+            return Err(refused(named.span, format!("`{}` is a sum, and {loops}", named.name), call)
                 .help("the loop over the sum's index is made by `registers`, outside the tile's rows"));
         }
     }
     let Some(Stmt { kind: StmtKind::For { var: outer, domain: first, body }, span }) = spot.stmt(fun) else {
-        return Err(shape(format!("`{}` is not a loop", row.name)));
+        return Err(shape(format!("`{}` is not a loop", first.name)));
     };
-    let [Stmt { kind: StmtKind::For { var: inner, domain: second, body }, .. }] = body.as_slice() else {
-        return Err(shape(format!("`{}` and `{}` are not directly inside one another", row.name, lane.name)));
-    };
-    let (row_loop, lane_loop) = match (name(*outer) == row.name, name(*inner) == lane.name) {
-        (true, true) => ((*outer, first.clone()), (*inner, second.clone())),
-        _ if name(*outer) == lane.name && name(*inner) == row.name => {
-            ((*inner, second.clone()), (*outer, first.clone()))
+    let (row_loop, lane_loop, body, innermost) = match row {
+        None => (None, (*outer, first.clone()), body, *outer),
+        Some(row) => {
+            let apart = || shape(format!("`{}` and `{}` are not directly inside one another", row.name, lane.name));
+            let [Stmt { kind: StmtKind::For { var: inner, domain: second, body }, .. }] = body.as_slice() else {
+                return Err(apart());
+            };
+            if name(*outer) == row.name && name(*inner) == lane.name {
+                (Some((*outer, first.clone())), (*inner, second.clone()), body, *inner)
+            } else if name(*outer) == lane.name && name(*inner) == row.name {
+                (Some((*inner, second.clone())), (*outer, first.clone()), body, *inner)
+            } else {
+                return Err(apart());
+            }
         }
-        _ => return Err(shape(format!("`{}` and `{}` are not directly inside one another", row.name, lane.name))),
     };
     let [Stmt { kind: StmtKind::Store { to, word }, .. }] = body.as_slice() else {
-        let d = shape(format!("what stands in `{}` is not one store", name(*inner)));
+        let d = shape(format!("what stands in `{}` is not one store", name(innermost)));
         return Err(d.help(BEFORE_OPENED));
     };
     let Word::Fold(fold) = word else {
@@ -142,8 +164,9 @@ fn site<'f>(
         let (Domain::Range { lo, hi } | Domain::Blocks { lo, hi, .. }) = d;
         [lo, hi].into_iter().any(|ix| Live::of_ix(ix).vars.iter().any(|v| on.contains(v)))
     };
-    let both = [row_loop.0, lane_loop.0];
-    if depends(&row_loop.1, &both) || depends(&lane_loop.1, &both) || depends(&fold.domain, &both) {
+    let both: Vec<Var> = row_loop.iter().map(|(v, _)| *v).chain([lane_loop.0]).collect();
+    let entangled = row_loop.iter().map(|(_, d)| d).chain([&lane_loop.1, &fold.domain]).any(|d| depends(d, &both));
+    if entangled {
         return Err(shape("the ranges of the tile and of its sum depend on one another".into()));
     }
     Ok(Site { spot, row: row_loop, lane: lane_loop, to, fold, span: *span })
@@ -159,13 +182,16 @@ fn locate_nest(fun: &Fun, row: &Named, lane: &Named, call: &StepCall) -> Result<
 fn bounds(
     fun: &Fun,
     site: &Site<'_>,
-    (row, lane): (&Named, &Named),
+    (row, lane): (Option<&Named>, &Named),
     registers: &RegistersCall,
     call: &StepCall,
-) -> Result<(Ix, Ix), Diagnostic> {
+) -> Result<(Option<Ix>, Ix), Diagnostic> {
     let mut used = Vec::new();
-    for ((loop_, named), (size, span), what) in
-        [((&site.row, row), registers.rows, "rows"), ((&site.lane, lane), registers.lanes, "lanes")]
+    let rows = match (&site.row, row, &registers.row) {
+        (Some(loop_), Some(row), Some((_, rows))) => Some(((loop_, row), *rows, "rows")),
+        _ => None,
+    };
+    for ((loop_, named), (size, span), what) in rows.into_iter().chain([((&site.lane, lane), registers.lanes, "lanes")])
     {
         let Domain::Range { lo: Ix::Lit(0), hi } = &loop_.1 else {
             let message = format!("`{}` does not run from 0, one index after another", named.name);
@@ -185,11 +211,9 @@ fn bounds(
         }
         used.push(hi.clone());
     }
-    let lanes = used.pop();
-    let rows = used.pop();
-    match (rows, lanes) {
-        (Some(rows), Some(lanes)) => Ok((rows, lanes)),
-        _ => Err(refused(call.span, "`registers` names two loops".into(), call)),
+    match used.pop() {
+        Some(lanes) => Ok((used.pop(), lanes)),
+        None => Err(refused(call.span, "`registers` names a loop".into(), call)),
     }
 }
 
@@ -282,14 +306,14 @@ impl Tile<'_> {
         let span = self.site.span;
         let mut out = vec![Stmt { kind: StmtKind::Var { local: self.acc, init: declared }, span }];
         if let Some(word) = loading {
-            out.push(self.rows(|tile, i| {
+            out.extend(self.rows(|tile, i| {
                 let (l, at) = tile.lane(i);
                 let word = tile.masked(&tile.at(&word, i, l), l);
                 vec![tile.over_lanes(l, Ix::Lit(tile.lanes), StmtKind::Assign { local: tile.acc, at, word })]
             }));
         }
         out.push(self.sum(&fold));
-        out.push(self.rows(|tile, i| {
+        out.extend(self.rows(|tile, i| {
             let (l, at) = tile.lane(i);
             let to = tile.cell(i, l);
             let word = Word::Local(tile.acc, at);
@@ -332,7 +356,7 @@ impl Tile<'_> {
                 let (_, by_lane) = tile.changes(arg);
                 let local = tile.vector(if by_lane { "cells" } else { "row" });
                 let l = tile.lane_var();
-                let word = tile.at(arg, Some(i), l);
+                let word = tile.at(arg, i, l);
                 let word = if by_lane { tile.masked(&word, l) } else { word };
                 inside.extend(tile.filled(local, l, word));
                 operands.push(Some(local));
@@ -353,7 +377,7 @@ impl Tile<'_> {
             inside.push(tile.over_lanes(l, Ix::Lit(tile.lanes), StmtKind::Assign { local: tile.acc, at, word }));
             inside
         });
-        before.push(body);
+        before.extend(body);
         Stmt { kind: StmtKind::For { var: fold.var, domain: fold.domain.clone(), body: before }, span }
     }
 
@@ -374,16 +398,17 @@ impl Tile<'_> {
     /// Whether a word changes with the row, and with the lane.
     fn changes(&self, word: &Word) -> (bool, bool) {
         let vars = Live::of_word(word).vars;
-        (vars.contains(&self.site.row.0), vars.contains(&self.site.lane.0))
+        (self.site.row.as_ref().is_some_and(|(row, _)| vars.contains(row)), vars.contains(&self.site.lane.0))
     }
 
-    /// A loop over the rows in use.
-    fn rows(&mut self, body: impl FnOnce(&mut Self, Var) -> Block) -> Stmt {
-        let name = self.after.vars[self.site.row.0.index()].name.clone();
+    /// A loop over the rows in use; what stands in it, where there are no rows.
+    fn rows(&mut self, body: impl FnOnce(&mut Self, Option<Var>) -> Block) -> Block {
+        let (Some((row, _)), Some(hi)) = (&self.site.row, self.used.0.clone()) else { return body(self, None) };
+        let name = self.after.vars[row.index()].name.clone();
         let i = self.after.add_var(name, VarKind::Index);
-        let body = body(self, i);
-        let domain = Domain::Range { lo: Ix::Lit(0), hi: self.used.0.clone() };
-        Stmt { kind: StmtKind::For { var: i, domain, body }, span: self.site.span }
+        let body = body(self, Some(i));
+        let domain = Domain::Range { lo: Ix::Lit(0), hi };
+        vec![Stmt { kind: StmtKind::For { var: i, domain, body }, span: self.site.span }]
     }
 
     fn lane_var(&mut self) -> Var {
@@ -391,9 +416,9 @@ impl Tile<'_> {
     }
 
     /// A lane, and the tile's cell in it.
-    fn lane(&mut self, i: Var) -> (Var, Vec<Ix>) {
+    fn lane(&mut self, i: Option<Var>) -> (Var, Vec<Ix>) {
         let l = self.lane_var();
-        (l, vec![Ix::Var(i), Ix::Var(l)])
+        (l, i.into_iter().chain([l]).map(Ix::Var).collect())
     }
 
     fn over_lanes(&self, l: Var, active: Ix, kind: StmtKind) -> Stmt {
@@ -403,18 +428,20 @@ impl Tile<'_> {
     }
 
     /// A word in a row and a lane.
-    fn at(&self, word: &Word, i: impl Into<Option<Var>>, l: Var) -> Word {
-        let mut subst = Subst::var(self.site.lane.0, Ix::Var(l));
-        if let Some(i) = i.into() {
-            subst.vars.insert(self.site.row.0, Ix::Var(i));
-        }
-        subst.word(word)
+    fn at(&self, word: &Word, i: Option<Var>, l: Var) -> Word {
+        self.subst(i, l).word(word)
     }
 
-    fn cell(&self, i: Var, l: Var) -> Access {
+    fn cell(&self, i: Option<Var>, l: Var) -> Access {
+        self.subst(i, l).access(self.site.to)
+    }
+
+    fn subst(&self, i: Option<Var>, l: Var) -> Subst {
         let mut subst = Subst::var(self.site.lane.0, Ix::Var(l));
-        subst.vars.insert(self.site.row.0, Ix::Var(i));
-        subst.access(self.site.to)
+        if let (Some(i), Some((row, _))) = (i, &self.site.row) {
+            subst.vars.insert(*row, Ix::Var(i));
+        }
+        subst
     }
 
     /// A word that loads only in lanes that are in use; in the others it has something else.
@@ -461,7 +488,7 @@ impl Tile<'_> {
     }
 
     /// `T` is undone down to its cells; `S` is the same sums as updates, the sum's index outermost.
-    fn recipe(&self, row: &Named, lane: &Named, into: &Named, start: Start, call: &StepCall) -> Vec<Move> {
+    fn recipe(&self, row: Option<&Named>, lane: &Named, into: &Named, start: Start, call: &StepCall) -> Vec<Move> {
         let acc = self.after.locals[self.acc.index()].name.clone();
         let sum = self.after.vars[self.site.fold.var.index()].name.clone();
         let s = |name: &str, nth: u32| LoopRef { side: Side::S, name: name.to_string(), nth, rank: false };
@@ -469,7 +496,7 @@ impl Tile<'_> {
             self.copies.iter().rev().map(|name| MoveKind::Copy(Side::T, name.clone())).collect();
         if self.used.1 != Ix::Lit(self.lanes) {
             let to = PatIx::Known(self.used.1.clone());
-            lines.push(MoveKind::Narrow { side: Side::T, local: acc.clone(), axis: 1, to });
+            lines.push(MoveKind::Narrow { side: Side::T, local: acc.clone(), axis: u32::from(row.is_some()), to });
         }
         lines.push(MoveKind::Carry { side: Side::T, local: acc, buffer: into.name.clone() });
         lines.push(MoveKind::PerCell { buffer: into.name.clone(), fold: s(&sum, 1) });
@@ -480,13 +507,14 @@ impl Tile<'_> {
                 let name = self.after.vars[outer.index()].name.clone();
                 lines.push(MoveKind::Distribute { of: s(&name, 1), at: 1 });
                 // The tile is filled row by row.
-                if outer == self.site.lane.0 {
+                if row.is_some() && outer == self.site.lane.0 {
                     lines.push(MoveKind::Interchange(s(&name, 1)));
                 }
                 2
             }
         };
-        lines.push(MoveKind::Order(vec![s(&sum, 1), s(&row.name, nth), s(&lane.name, nth)]));
+        let loops = row.into_iter().chain([lane]).map(|l| s(&l.name, nth));
+        lines.push(MoveKind::Order([s(&sum, 1)].into_iter().chain(loops).collect()));
         lines.into_iter().map(|kind| Move { kind, span: At(call.span) }).collect()
     }
 }

@@ -139,16 +139,14 @@ pub enum StepKind {
         /// The lease's name.
         into: NewName,
     },
-    /// `registers (i, j) into c rows R lanes L through f`.
+    /// `registers (i, j) into c rows R lanes L through f`, `registers i into y lanes L through f`.
     Registers {
-        /// The row loop.
-        row: LoopRef,
+        /// The row loop and how many rows; a single vector has none.
+        row: Option<(LoopRef, Box<Expr>)>,
         /// The lane loop.
         lane: LoopRef,
         /// The output.
         into: Ident,
-        /// How many rows.
-        rows: Box<Expr>,
         /// How many lanes.
         lanes: Box<Expr>,
         /// The step of the sum.

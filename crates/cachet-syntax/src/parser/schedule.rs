@@ -277,22 +277,31 @@ impl Parser<'_> {
 
     fn registers(&mut self) -> P<StepKind> {
         self.bump();
-        let (row, lane) = self.bracketed(LParen, "`(` and the row and lane loops", |p| {
-            let row = p.loop_ref()?;
-            p.expect(Comma, "`,` and the lane loop")?;
-            let lane = p.loop_ref()?;
-            p.eat(Comma);
-            Ok((row, lane))
-        })?;
+        let (row, lane) = if self.at(LParen) {
+            self.bracketed(LParen, "`(` and the row and lane loops", |p| {
+                let row = p.loop_ref()?;
+                p.expect(Comma, "`,` and the lane loop")?;
+                let lane = p.loop_ref()?;
+                p.eat(Comma);
+                Ok((Some(row), lane))
+            })?
+        } else {
+            (None, self.loop_ref()?)
+        };
         self.expect_word("into")?;
         let into = self.name("the output's name")?;
-        self.expect_word("rows")?;
-        let rows = Box::new(self.size()?);
+        let row = match row {
+            Some(row) => {
+                self.expect_word("rows")?;
+                Some((row, Box::new(self.size()?)))
+            }
+            None => None,
+        };
         self.expect_word("lanes")?;
         let lanes = Box::new(self.size()?);
         self.expect_word("through")?;
         let through = self.path("the step of the sum, such as `fma`")?;
-        Ok(StepKind::Registers { row, lane, into, rows, lanes, through })
+        Ok(StepKind::Registers { row, lane, into, lanes, through })
     }
 
     fn compute(&mut self) -> P<StepKind> {

@@ -97,31 +97,38 @@ impl Draw<'_> {
         }
     }
 
-    /// The innermost two loops of a nest held in registers.
+    /// The innermost two loops of a nest, or the innermost one, held in registers.
     fn registers(&mut self, fun: &Fun) -> Option<StepCall> {
         let held: Vec<(Nest, String)> = nests(fun)
             .into_iter()
-            .filter(|n| n.loops.len() >= 2)
+            .filter(|n| !n.loops.is_empty())
             .filter_map(|n| through(self.program, fun, &n).map(|name| (n, name)))
             .filter(|(_, name)| name.starts_with(char::is_alphabetic))
             .collect();
         let (nest, through) = (!held.is_empty()).then(|| self.random.pick(&held))?;
+        let into = arg(&fun.buffers[nest.writes?.index()].name);
+        let through = (through, Span::default());
+        let most = |l: &Loop| l.most.filter(|n| (1..=8).contains(n) && l.plain && !l.blocks);
+        let lane = nest.loops.last()?;
+        if nest.loops.len() < 2 || self.random.once_in(4) {
+            let lanes = most(lane)? + [0, 0, 1, 3][self.random.below(4)];
+            let (row, lane, lanes) = (None, lane.arg(), (lanes, Span::default()));
+            return Some(step("registers", StepForm::Registers(RegistersCall { row, lane, into, lanes, through })));
+        }
         let mut two = nest.loops[nest.loops.len() - 2..].to_vec();
         if self.random.once_in(3) {
             two.reverse();
         }
-        let most = |l: &Loop| l.most.filter(|n| (1..=8).contains(n) && l.plain && !l.blocks);
         let rows = most(&two[0])? + [0, 0, 1][self.random.below(3)];
         let lanes = most(&two[1])? + [0, 0, 1, 3][self.random.below(4)];
         Some(step(
             "registers",
             StepForm::Registers(RegistersCall {
-                row: two[0].arg(),
+                row: Some((two[0].arg(), (rows, Span::default()))),
                 lane: two[1].arg(),
-                into: arg(&fun.buffers[nest.writes?.index()].name),
-                rows: (rows, Span::default()),
+                into,
                 lanes: (lanes, Span::default()),
-                through: (through, Span::default()),
+                through,
             }),
         ))
     }
