@@ -212,7 +212,12 @@ fn counts_are(program: &Program, fun: &Fun, sizes: &[i64], seen: &Seen, report: 
                 What::Read(p) => ("read", p.name, p.level),
                 What::Written(p) => ("written", p.name, p.level),
                 What::Work(op) if op != "splat" => ("work", op, String::new()),
-                What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } => continue,
+                What::Work(_)
+                | What::Issued { .. }
+                | What::Load(_)
+                | What::Store(_)
+                | What::Chained { .. }
+                | What::Along(_) => continue,
             };
             let n = n.value(&values).ok_or_else(|| format!("{key:?} has no value"))?;
             *counted.entry(key).or_default() += n;
