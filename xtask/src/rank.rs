@@ -12,6 +12,7 @@ use cachet_account::account::{Mode, account};
 use cachet_account::cache::{Cache, Caches, Geometry};
 use cachet_account::count::Values;
 use cachet_account::limits::{Limit, limits};
+use cachet_account::reuse::fetched;
 use cachet_account::trace::{Event, follow};
 use cachet_adversary::population::FIXED;
 use cachet_adversary::random::Random;
@@ -42,6 +43,9 @@ pub struct Rank {
     /// Seconds to measure.
     #[arg(long, default_value_t = 40)]
     seconds: u64,
+    /// A file for the seconds that were measured: read if it is there, else written.
+    #[arg(long)]
+    times: Option<PathBuf>,
     /// A `cachetc` that is built already.
     #[arg(long, default_value = "target/release/cachetc")]
     cachetc: PathBuf,
@@ -209,9 +213,12 @@ fn predicted(rank: &Rank, file: &Path, schedules: &[(String, String)]) -> Result
     let one = |(name, steps): &(String, String)| {
         let fun = program.funs.iter().find(|f| f.name == *name).ok_or_else(|| format!("no {name}"))?;
         let values: Values = fun.sizes.iter().map(|v| (*v, i128::from(rank.size))).collect();
-        let all = limits(&account(program, fun, Mode::Exact), &values, platform).unwrap_or_default();
+        let fetched = fetched(program, fun, &values, platform);
+        let all =
+            limits(&account(program, fun, Mode::Exact), &values, platform, fetched.as_deref()).unwrap_or_default();
         let most = all.first().ok_or_else(|| format!("nothing bounds {name}"))?;
-        let inside = all.iter().filter(|l| !l.part.ends_with(" reads") && !l.part.ends_with(" writes")).cloned();
+        let moved = |l: &Limit| [" reads", " writes"].iter().any(|w| l.part.ends_with(w)) || l.part.contains(" to ");
+        let inside = all.iter().filter(|l| !moved(l)).cloned();
         let both = inside.chain(transport(rank, program, fun, platform)?);
         let modelled = both.max_by(|a, b| a.cycles.total_cmp(&b.cycles)).ok_or("nothing bounds it")?;
         Ok(Drawn { name: name.clone(), predicted: most.clone(), modelled, seconds: f64::NAN, steps: steps.clone() })
@@ -247,10 +254,19 @@ fn measure(rank: &Rank, file: &Path, all: &mut [Drawn]) -> Result<(), String> {
     let mut bench = Command::new(&rank.cachetc);
     bench.arg("bench").arg(file).args(["--json", "--no-peers", "--size", &rank.size.to_string()]);
     bench.args(["--seconds", &rank.seconds.to_string()]);
-    let out = bench.output().map_err(|e| format!("{}: {e}", rank.cachetc.display()))?;
-    let text = String::from_utf8_lossy(&out.stdout);
-    let measured: Value = serde_json::from_str(&text)
-        .map_err(|e| format!("what was measured: {e}: {}", String::from_utf8_lossy(&out.stderr)))?;
+    let kept = rank.times.as_ref().and_then(|f| std::fs::read_to_string(f).ok());
+    let text = match kept {
+        Some(text) => text,
+        None => {
+            let out = bench.output().map_err(|e| format!("{}: {e}", rank.cachetc.display()))?;
+            let text = String::from_utf8_lossy(&out.stdout).into_owned();
+            if let Some(file) = &rank.times {
+                std::fs::write(file, &text).map_err(|e| format!("{}: {e}", file.display()))?;
+            }
+            text
+        }
+    };
+    let measured: Value = serde_json::from_str(&text).map_err(|e| format!("what was measured: {e}: {text}"))?;
     let groups = measured["groups"].as_array().into_iter().flatten();
     let rows: Vec<&Value> = groups.filter_map(|g| g["rows"].as_array()).flatten().collect();
     for d in all {

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 pub mod account;
+mod along;
 pub mod around;
 pub mod cache;
 mod chain;
@@ -16,6 +17,7 @@ mod fit;
 pub mod hint;
 pub mod limits;
 pub mod resources;
+pub mod reuse;
 mod scope;
 pub mod stages;
 mod tally;

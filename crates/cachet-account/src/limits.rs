@@ -2,11 +2,13 @@
 //!
 //! Each bound is a number of cycles that one part of the machine needs, if it were all that counts: its arithmetic, its load
 //! and store slots, the transport from and to each memory level, and the chains of operations that wait for one another.
-//! The largest is what bounds the function. Levels are the whole model: what a function reads at `DRAM` comes from there
-//! each time, unless it is kept in another level. What the platform does not say bounds nothing.
+//! The largest is what bounds the function. What a level fetches from the one behind it is bounded by what it would fetch if it
+//! kept what was used last ([`crate::reuse`]); where that has no number, what a function reads at a level comes from there each
+//! time. What the platform does not say bounds nothing.
 
 use crate::account::Account;
 use crate::count::Values;
+use crate::reuse::Fetched;
 use crate::tally::What;
 use cachet_core::ir::Elem;
 use cachet_machine::platform::{Part, Platform};
@@ -21,8 +23,13 @@ pub struct Limit {
     pub cycles: f64,
 }
 
-/// All bounds, the largest first. `None` where a count has no number at these sizes.
-pub fn limits(account: &Account, values: &Values, platform: &Platform) -> Option<Vec<Limit>> {
+/// All bounds, the largest first, with what levels fetch where that is known. `None` where a count has no number at these sizes.
+pub fn limits(
+    account: &Account,
+    values: &Values,
+    platform: &Platform,
+    fetched: Option<&[Fetched]>,
+) -> Option<Vec<Limit>> {
     let unit = platform.units.iter().find(|u| u.fields.iter().any(|f| f.name == "lanes"))?;
     let mut parts: BTreeMap<String, f64> = BTreeMap::new();
     let mut chain = (0.0, String::new());
@@ -34,7 +41,10 @@ pub fn limits(account: &Account, values: &Values, platform: &Platform) -> Option
                 *parts.entry(part.to_string()).or_default() += c;
             }
         };
+        // The first level is asked each time; the others are asked for what those before them have not kept.
+        let nearest = |level: &str| platform.levels.first().is_none_or(|l| l.name == level);
         match &what {
+            What::Read(p) | What::Written(p) if fetched.is_some() && !nearest(&p.level) => {}
             What::Read(p) => add(&format!("{} reads", p.level), moved(platform, &p.level, "bandwidth", n)),
             What::Written(p) => add(&format!("{} writes", p.level), moved(platform, &p.level, "store_bandwidth", n)),
             What::Issued { op, elem, lanes } => {
@@ -55,7 +65,28 @@ pub fn limits(account: &Account, values: &Values, platform: &Platform) -> Option
                     *chained.entry(op.clone()).or_default() += n * latency;
                 }
             }
+            What::Along(what) => match &**what {
+                What::Issued { op, elem, lanes: _ } => {
+                    let Some((part, each)) = work(unit, op, *elem) else { continue };
+                    add(part, Some(n / number(unit, "lanes", *elem).unwrap_or(1.0) * each));
+                }
+                What::Load(bytes) => {
+                    let each = number(unit, "load_slots", None).map(|s| 1.0 / s);
+                    add("loads", each.map(|e| n * share(*bytes, register(unit)) * e));
+                }
+                What::Store(bytes) => {
+                    let slots = number(unit, "store_slots", None).map(|s| 1.0 / s);
+                    let each = number(unit, "store_cycles", None).or(slots);
+                    add("stores", each.map(|e| n * share(*bytes, register(unit)) * e));
+                }
+                What::Read(_) | What::Written(_) | What::Work(_) | What::Chained { .. } | What::Along(_) => {}
+            },
             What::Work(_) => {}
+        }
+    }
+    for f in fetched.unwrap_or_default() {
+        if let Some(cycles) = moved(platform, &f.from, "bandwidth", f.bytes) {
+            parts.insert(format!("{} to {}", f.from, f.into), cycles);
         }
     }
     for (op, cycles) in &chained {
@@ -75,6 +106,11 @@ pub fn limits(account: &Account, values: &Values, platform: &Platform) -> Option
 /// How many instructions so many lanes or bytes take.
 fn at_once(wanted: i64, one: Option<f64>) -> f64 {
     one.map_or(1.0, |one| (wanted as f64 / one).ceil().max(1.0))
+}
+
+/// The part of a register that so many bytes take.
+fn share(bytes: i64, register: Option<f64>) -> f64 {
+    register.map_or(1.0, |r| bytes as f64 / r)
 }
 
 fn number(part: &Part, name: &str, elem: Option<Elem>) -> Option<f64> {

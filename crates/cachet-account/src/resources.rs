@@ -10,6 +10,7 @@ use cachet_core::ir::{
     Var,
 };
 use cachet_core::layout;
+use cachet_core::linear::Linear;
 use cachet_core::print::Names;
 use cachet_core::resources::{Cost, Keep, Resources, Traffic};
 use cachet_core::rewrite::{Live, Subst};
@@ -136,10 +137,11 @@ impl Moves<'_> {
             Domain::Range { lo, hi } => (lo, hi, None),
             Domain::Blocks { lo, hi, size } => (lo, hi, Some(*size)),
         };
-        let (lo, hi) = (self.end(lo, false)?, self.end(hi, true)?);
-        let length = match lo {
-            Ix::Lit(0) => hi,
-            lo => Ix::Sub(Box::new(hi), Box::new(lo)),
+        // Both ends may move together, as those of a block do.
+        let length = match (self.in_sizes(lo), lo) {
+            (_, Ix::Lit(0)) => self.end(hi, true)?,
+            (true, lo) => Ix::Sub(Box::new(self.end(hi, true)?), Box::new(lo.clone())),
+            (false, lo) => self.end(&tidied(&Ix::Sub(Box::new(hi.clone()), Box::new(lo.clone()))), true)?,
         };
         Some(match (size, &length) {
             (Some(n), _) => Cost::Ceil(length, n),
@@ -221,35 +223,51 @@ impl Moves<'_> {
         if rows.is_empty() {
             return Some(());
         }
-        let mut subst = Subst::default();
-        for (size, value) in callee.sizes.iter().zip(&c.sizes) {
-            // What grows with a size is bounded by the most that it is.
-            let value = match self.in_sizes(value) {
-                true => value.clone(),
-                false if rows.iter().all(|r| grows(&r.amount)) => self.end(value, true)?,
-                false => return None,
-            };
-            subst.vars.insert(*size, value);
-        }
         for row in rows {
-            let amount = self.lent(callee, c, &subst, &row.amount)?;
+            let amount = self.lent(callee, c, &row.amount)?;
             let amount = Cost::product(self.around.iter().cloned().chain([amount]));
             self.rows.push(Traffic { amount, ..row });
         }
         Some(())
     }
 
+    /// The most, or the least, that an index over a callee's sizes is at a call, in the caller's sizes.
+    fn at_call(&self, callee: &Fun, c: &Call, ix: &Ix, most: bool) -> Option<Ix> {
+        let at = |ix: &Ix, most| self.at_call(callee, c, ix, most).map(Box::new);
+        let two = |a: &Ix, b: &Ix| Some((at(a, most)?, at(b, most)?));
+        let given = |v: &Var| c.sizes.get(callee.sizes.iter().position(|s| s == v)?);
+        if Live::of_ix(ix).vars.iter().all(|v| given(v).is_some_and(|value| self.in_sizes(value))) {
+            let sizes = callee.sizes.iter().zip(&c.sizes).map(|(v, value)| (*v, value.clone()));
+            return Some(Subst { vars: sizes.collect(), ..Subst::default() }.ix(ix));
+        }
+        Some(match ix {
+            Ix::Lit(_) => ix.clone(),
+            Ix::Var(v) => self.end(&tidied(given(v)?), most)?,
+            Ix::Add(a, b) => two(a, b).map(|(a, b)| Ix::Add(a, b))?,
+            Ix::Min(a, b) => two(a, b).map(|(a, b)| Ix::Min(a, b))?,
+            Ix::Max(a, b) => two(a, b).map(|(a, b)| Ix::Max(a, b))?,
+            Ix::Sub(a, b) => Ix::Sub(at(a, most)?, at(b, !most)?),
+            Ix::Mul(n, a) => Ix::Mul(*n, at(a, most == (*n >= 0))?),
+            Ix::Div(a, n) => Ix::Div(at(a, most)?, *n),
+            Ix::Mod(_, n) => Ix::Lit(if most { n - 1 } else { 0 }),
+            Ix::If(_, a, b) => {
+                let (a, b) = two(a, b)?;
+                if most { Ix::Max(a, b) } else { Ix::Min(a, b) }
+            }
+            // A function's amounts are made of its sizes.
+            Ix::Block(..) | Ix::InBlock(..) => return None,
+        })
+    }
+
     /// A callee's amount in the caller's terms.
-    fn lent(&self, callee: &Fun, c: &Call, subst: &Subst, cost: &Cost) -> Option<Cost> {
-        let two = |a: &Cost, b: &Cost| {
-            Some((Box::new(self.lent(callee, c, subst, a)?), Box::new(self.lent(callee, c, subst, b)?)))
-        };
+    fn lent(&self, callee: &Fun, c: &Call, cost: &Cost) -> Option<Cost> {
+        let two = |a: &Cost, b: &Cost| Some((Box::new(self.lent(callee, c, a)?), Box::new(self.lent(callee, c, b)?)));
         Some(match cost {
-            Cost::Ix(ix) => Cost::Ix(subst.ix(ix)),
-            Cost::Ceil(e, n) => Cost::Ceil(subst.ix(e), *n),
+            Cost::Ix(ix) => Cost::Ix(self.at_call(callee, c, ix, true)?),
+            Cost::Ceil(e, n) => Cost::Ceil(self.at_call(callee, c, e, true)?, *n),
             Cost::Add(a, b) => two(a, b).map(|(a, b)| Cost::Add(a, b))?,
             Cost::Mul(a, b) => two(a, b).map(|(a, b)| Cost::Mul(a, b))?,
-            Cost::Lines(a) => Cost::Lines(Box::new(self.lent(callee, c, subst, a)?)),
+            Cost::Lines(a) => Cost::Lines(Box::new(self.lent(callee, c, a)?)),
             Cost::SpanBytes(b) => match callee.params.iter().position(|p| p == b) {
                 Some(at) => Cost::SpanBytes(root(self.fun, c.args.get(at)?.buffer)),
                 None => Cost::Ix(Ix::Lit(bytes(callee, *b)?)),
@@ -258,23 +276,40 @@ impl Moves<'_> {
     }
 }
 
-/// Whether an amount surely grows with every size in it.
-fn grows(c: &Cost) -> bool {
-    fn ix(of: &Ix) -> bool {
-        match of {
-            Ix::Lit(_) | Ix::Var(_) => true,
-            Ix::Add(a, b) | Ix::Min(a, b) | Ix::Max(a, b) => ix(a) && ix(b),
-            Ix::Sub(a, b) => ix(a) && matches!(**b, Ix::Lit(_)),
-            Ix::Mul(n, a) => *n >= 0 && ix(a),
-            Ix::Div(a, _) => ix(a),
-            Ix::Mod(..) | Ix::If(..) | Ix::Block(..) | Ix::InBlock(..) => false,
+/// An index with like terms joined, the end of a block as its start and its length.
+fn tidied(ix: &Ix) -> Ix {
+    fn open(ix: &Ix) -> Ix {
+        let two = |a: &Ix, b: &Ix| (Box::new(open(a)), Box::new(open(b)));
+        let sum = |a: Ix, b: Ix| Ix::Add(Box::new(a), Box::new(b));
+        match ix {
+            Ix::Add(a, b) => {
+                let (a, b) = two(a, b);
+                Ix::Add(a, b)
+            }
+            Ix::Sub(a, b) => {
+                let (a, b) = two(a, b);
+                Ix::Sub(a, b)
+            }
+            Ix::Mul(n, a) => Ix::Mul(*n, Box::new(open(a))),
+            Ix::Block(g, BlockPart::Hi) => sum(Ix::Block(*g, BlockPart::Lo), Ix::Block(*g, BlockPart::Len)),
+            Ix::InBlock(g, e) => sum(Ix::Block(*g, BlockPart::Lo), open(e)),
+            Ix::Lit(_)
+            | Ix::Var(_)
+            | Ix::Div(..)
+            | Ix::Mod(..)
+            | Ix::Min(..)
+            | Ix::Max(..)
+            | Ix::If(..)
+            | Ix::Block(..) => ix.clone(),
         }
     }
-    match c {
-        Cost::Ix(of) | Cost::Ceil(of, _) => ix(of),
-        Cost::Add(a, b) | Cost::Mul(a, b) => grows(a) && grows(b),
-        Cost::Lines(a) => grows(a),
-        Cost::SpanBytes(_) => true,
+    let opened = open(ix);
+    let joined = Linear::of(&opened).map(|l| l.to_ix());
+    // What does not become simpler keeps its shape, for messages.
+    match joined {
+        Some(joined) if Live::of_ix(&joined).vars.len() < Live::of_ix(ix).vars.len() => joined,
+        Some(joined @ (Ix::Lit(_) | Ix::Block(..))) => joined,
+        Some(_) | None => ix.clone(),
     }
 }
 

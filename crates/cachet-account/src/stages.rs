@@ -4,7 +4,7 @@
 //! such arrays are *stages*, each worked on by all of a group at once: a stage that writes what another one before it
 //! touched, or touches what another one wrote, has a barrier before it. A loop around several stages is gone through stage
 //! by stage, with one more barrier between two iterations where the first stages meet the last ones. A nest without
-//! barriers inside is one stage.
+//! barriers inside is one stage, and so is a grid inside the group, whose iterations are the group's members.
 
 use crate::account;
 use crate::count::{Count, Range};
@@ -26,7 +26,7 @@ pub struct Stages {
 pub fn stages(program: &Program, fun: &Fun) -> Stages {
     let mut out = Stages::default();
     account::walking(program, fun, Mode::Full, &mut |walk| {
-        let mut all = All { own: BTreeSet::new(), filled: Vec::new(), inside: false };
+        let mut all = All { own: BTreeSet::new(), filled: Vec::new(), grids: 0 };
         let seen = all.block(walk, &fun.body);
         out.barriers = seen.barriers;
         for (b, n) in all.filled {
@@ -76,8 +76,8 @@ struct All {
     /// Arrays that iterations have for themselves.
     own: BTreeSet<Buffer>,
     filled: Vec<(Buffer, Count)>,
-    /// Whether a loop is around.
-    inside: bool,
+    /// How many grids are around. What is made in a second one is one member's alone.
+    grids: usize,
 }
 
 impl All {
@@ -107,13 +107,13 @@ impl All {
         match &s.kind {
             StmtKind::For { var, domain, body } => self.over(walk, s, &[(*var, domain.clone())], body),
             StmtKind::Grid(g) => {
-                let before = std::mem::replace(&mut self.inside, true);
+                self.grids += 1;
                 let seen = self.over(walk, s, &g.axes, &g.body);
-                self.inside = before;
+                self.grids -= 1;
                 seen
             }
             StmtKind::Alloc(b) => {
-                if self.inside {
+                if self.grids == 1 {
                     self.own.insert(*b);
                 }
                 Seen::default()

@@ -4,6 +4,7 @@
 //! any lane is active, and is then a move to all lanes (`splat`) unless it is a literal. Where a condition differs between
 //! lanes, what stands under it happens in each lane on its own.
 
+use crate::along;
 use crate::count::{Count, Range, Sign};
 use crate::scope::Scope;
 use cachet_core::instance::instantiate;
@@ -55,6 +56,8 @@ pub enum What {
         /// The type of its lanes, where it is known.
         elem: Option<Elem>,
     },
+    /// What a compiler issues for several iterations of a loop at once, as many as a register has lanes.
+    Along(Box<What>),
 }
 
 /// How often everything happens.
@@ -183,8 +186,12 @@ impl<'a> Walk<'a, '_> {
         let range = self.scope.range(domain);
         self.scope.enter(*v, &range);
         let inside = self.over(rest, body);
+        let vectors = if rest.is_empty() { along::issued(self, *v, body, &inside) } else { None };
         self.scope.ranges.leave();
-        self.sum(&inside, *v, &range)
+        let Some((along, once)) = vectors else { return self.sum(&inside, *v, &range) };
+        let mut out = self.sum(&along, *v, &range);
+        out.join(&once);
+        out
     }
 
     pub fn sum(&self, inside: &Tally, v: Var, range: &Range) -> Tally {
@@ -371,7 +378,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// The bytes of one load or store of so many lanes; 0 where nobody knows.
-    fn at_once(&self, b: Buffer, lanes: i64) -> i64 {
+    pub fn at_once(&self, b: Buffer, lanes: i64) -> i64 {
         let bytes = self.elem_bytes(b).literal().and_then(|r| i64::try_from(r.floor()).ok());
         bytes.map_or(0, |b| b.saturating_mul(lanes))
     }

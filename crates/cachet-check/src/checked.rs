@@ -590,7 +590,7 @@ fn supported(fun: &Fun) -> Result<(), Box<Failure>> {
     impl Visit for Uncovered {
         fn stmt(&mut self, stmt: &cachet_core::ir::Stmt) {
             match &stmt.kind {
-                StmtKind::Grid(g) if g.device != Device::HOST || g.level != 0 => {
+                StmtKind::Grid(g) if g.device != Device::HOST => {
                     self.0 = self.0.or(Some(("grids of devices", stmt.span.0)))
                 }
                 // A lease is another name: every rule follows it to the array, and the validator keeps names apart.

@@ -7,9 +7,10 @@
 //! Invariant: every fact holds at every event of the place, for all sizes that satisfy the function's requirements.
 
 use crate::formula::{Formula, Hint, Problem, Term, Var as Unknown};
+use crate::hash::Folded;
 use cachet_core::ir::{BlockPart, Domain, Fun, Guard, Ix, MAX_DIM, Rel, Var, VarInfo};
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// How an unknown prints in a counterexample.
@@ -171,7 +172,7 @@ impl Context {
     pub fn fact(&mut self, fact: Formula) {
         let facts = Arc::make_mut(&mut self.facts);
         for formula in fact.conjuncts() {
-            let mut h = DefaultHasher::new();
+            let mut h = Folded::default();
             formula.hash(&mut h);
             let about = About::of(&formula);
             facts.push(Arc::new(Fact { formula, hash: h.finish(), about }));

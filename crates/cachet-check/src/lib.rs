@@ -10,6 +10,7 @@ pub mod condition;
 pub mod context;
 pub mod events;
 pub mod formula;
+mod hash;
 pub mod laws;
 pub mod proofs;
 pub mod prover;

@@ -11,13 +11,14 @@ use crate::certificate::{self, Certificate, Line};
 use crate::condition::Condition;
 use crate::context::{About, Context, Fact, Facts};
 use crate::formula::{Formula, Hint, Problem, Question};
+use crate::hash::Folded;
 use crate::prover::{self, Model, Verdict};
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The first bytes of kept certificates: another layout is another run's business.
-const MAGIC: &[u8] = concat!("cachet proofs ", env!("CARGO_PKG_VERSION"), " 2\n").as_bytes();
+const MAGIC: &[u8] = concat!("cachet proofs ", env!("CARGO_PKG_VERSION"), " 3\n").as_bytes();
 /// Kept certificates larger than this in all are not read, nor written.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -101,7 +102,7 @@ impl<'a> Said<'a> {
     }
 
     fn hash(self) -> u64 {
-        let mut h = DefaultHasher::new();
+        let mut h = Folded::default();
         self.variables.hash(&mut h);
         self.facts().for_each(|f| f.hash.hash(&mut h));
         self.goal.hash(&mut h);

@@ -338,13 +338,7 @@ impl<'a> Check<'a> {
             None => g.level == 0,
         };
         if !place {
-            let inside = match self.grids.last() {
-                Some(_) if g.device == Device::HOST => {
-                    "a grid stands inside another: its iterations run at once already".into()
-                }
-                _ => format!("a grid of level {} does not stand in one of the level above", g.level),
-            };
-            self.fault("grids", inside);
+            self.fault("grids", format!("a grid of level {} does not stand in one of the level above", g.level));
         }
         if g.axes.is_empty() {
             self.fault("grids", "a grid without an axis");

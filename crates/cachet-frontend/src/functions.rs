@@ -5,6 +5,7 @@ use crate::head::Clauses;
 use crate::limits::{self, Extent};
 use crate::scope::ItemRef;
 use cachet_core::ir::{At, Buffer, Fun, FunId, Ix, Role, Stmt, StmtKind, Word};
+use cachet_core::rewrite::number_grids;
 use cachet_core::validate::validate_fun;
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, FnItem, FnResult, Item};
@@ -48,7 +49,11 @@ pub(crate) fn define(world: &mut World<'_>, r: ItemRef) -> Done<()> {
     let (mut body, _) = head(world, r, f)?;
     let stmts = match unit_body(&f.body) {
         true => vec![],
-        false => world.block(&mut body, &f.body)?,
+        false => {
+            let mut stmts = world.block(&mut body, &f.body)?;
+            number_grids(&mut stmts);
+            stmts
+        }
     };
     refuse_large(world, &stmts)?;
     let fun = &mut world.module.program.funs[id.index()];

@@ -66,12 +66,23 @@ impl World<'_> {
             let message = "a window is a part of an array, as `c[i, j]`";
             return Err(self.report(Diagnostic::error(codes::SYNTAX, w.span, message)));
         };
-        let buffer = self.buffer(body, name)?;
+        let outer = match body.find(&name.name) {
+            Some(Meaning::Window(buffer, axes)) => Some((*buffer, axes.clone())),
+            _ => None,
+        };
+        let buffer = match &outer {
+            Some((buffer, _)) => *buffer,
+            None => self.buffer(body, name)?,
+        };
         let info = body.buffers[buffer.index()].clone();
         if info.role == Role::Reads {
             let message = format!("`{}` is `reads`, and a grid's windows are written", name.name);
             let d = Diagnostic::error(codes::MODE, w.span, message).also(info.span.0, "declared here");
             return Err(self.report(d));
+        }
+        if let Some((_, axes)) = outer {
+            let part = (!indices.is_empty()).then_some(indices);
+            return Ok(Window { buffer, axes: self.part_of_window(body, name, axes, part, w.span)? });
         }
         let axes = match indices {
             // The whole array.

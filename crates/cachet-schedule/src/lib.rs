@@ -23,6 +23,7 @@ pub use steps::Splits;
 
 use cachet_core::ir::{Fun, Program};
 use cachet_core::pattern::StepDef;
+use cachet_core::rewrite::number_grids;
 use cachet_core::script::{OuterCall, PackCall, RegistersCall, Rewrite, StepArg, StepCall, StepForm};
 use cachet_source::Diagnostic;
 
@@ -34,6 +35,18 @@ use cachet_source::Diagnostic;
 /// # Errors
 /// No step of that name, arguments that fit none, a pattern that is nowhere or in two places at once.
 pub fn apply(
+    program: &Program,
+    fun: &Fun,
+    call: &StepCall,
+    steps: &[StepDef],
+    splits: &mut Splits,
+) -> Result<Rewrite, Diagnostic> {
+    let mut rewrite = changed(program, fun, call, steps, splits)?;
+    number_grids(&mut rewrite.after.body);
+    Ok(rewrite)
+}
+
+fn changed(
     program: &Program,
     fun: &Fun,
     call: &StepCall,

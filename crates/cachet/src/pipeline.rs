@@ -155,8 +155,8 @@ pub fn check(root: &str, world: &dyn World) -> Outcome {
     Outcome { sources, diagnostics, checked, module, claims, traces, conditions, proofs, platform }
 }
 
-/// From how many schedules on several threads are worth their start.
-const MANY: usize = 8;
+/// From how many steps on several threads are worth their start.
+const MANY: usize = 6;
 /// At most so many threads; more would wait for each other's memory.
 const MOST_THREADS: usize = 8;
 /// A thread's stack: programs nest up to the published limit, and the walkers recurse with them.
@@ -201,11 +201,11 @@ impl<'a> Work<'a> {
 
     /// Runs schedules that do not continue one another on several threads. What is found does not depend on it.
     fn schedules_at_once(&mut self) {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
-        if threads < 2 || self.module.scripts.len() < MANY {
+        let chains = chains(self.module);
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS).min(chains.len());
+        if threads < 2 || self.module.scripts.iter().map(|s| s.steps.len()).sum::<usize>() < MANY {
             return;
         }
-        let chains = chains(self.module);
         for (of, _) in &chains {
             self.visit(*of);
         }

@@ -7,10 +7,12 @@ use cachet_account::account::{Account, Mode, Operation, Place, What, account};
 use cachet_account::count::{Count, Values};
 use cachet_account::hint::hint;
 use cachet_account::limits::{Limit, limits};
+use cachet_account::reuse::fetched;
 use cachet_core::ir::{Fun, FunId, Program};
 use cachet_machine::platform::Platform;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What to print.
 pub struct Options {
@@ -43,12 +45,18 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
     };
     let mode = if options.exact { Mode::Exact } else { Mode::Full };
     let program = outcome.checked.program();
-    let accounts: Vec<Account> = wanted.iter().map(|id| account(program, &program.funs[id.index()], mode)).collect();
-    let platform = cachet_frontend::platform(file, terminal::disk().files());
-    let mut shown = Vec::new();
-    for (a, id) in accounts.iter().zip(&wanted) {
-        match Shown::new(a, sizes.as_ref(), name.is_some()) {
-            Ok(s) => shown.push(s.on(platform.as_ref()).hinted(program, &program.funs[id.index()])),
+    let fun = |id: &FunId| &program.funs[id.index()];
+    let accounts: Vec<Account> = at_once(&wanted, &|id| account(program, fun(id), mode));
+    let platform = outcome.platform.clone().or_else(|| cachet_frontend::platform(file, terminal::disk().files()));
+    let asked: Vec<(&Account, &FunId)> = accounts.iter().zip(&wanted).collect();
+    let shown = at_once(&asked, &|(a, id)| {
+        let shown = Shown::new(a, sizes.as_ref(), name.is_some())?;
+        Ok(shown.on(platform.as_ref(), program, fun(id)).hinted(program, fun(id)))
+    });
+    let mut found = Vec::new();
+    for s in shown {
+        match s {
+            Ok(s) => found.push(s),
             Err((problem, help)) => {
                 terminal::unable(format, &problem, Some(&help));
                 return UNABLE;
@@ -56,13 +64,43 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
         }
     }
     if options.json {
-        let items: Vec<Value> = shown.iter().map(Shown::json).collect();
+        let items: Vec<Value> = found.iter().map(Shown::json).collect();
         terminal::say(&json!({ "items": items, "problems": json::diagnostics(&outcome) }).to_string());
     } else {
-        let parts: Vec<String> = shown.iter().map(Shown::text).collect();
+        let parts: Vec<String> = found.iter().map(Shown::text).collect();
         terminal::say(&parts.join("\n"));
     }
-    if outcome.refused() { REFUSED } else { OK }
+    let code = if outcome.refused() { REFUSED } else { OK };
+    // The process ends, and taking all the trees apart would take longer than letting them go.
+    std::mem::forget(outcome);
+    code
+}
+
+/// A thread's share of functions is worth its start from here on.
+const SHARE: usize = 2;
+
+/// What a function makes of each, in their order, on several threads.
+fn at_once<'a, T: Sync, R: Send>(of: &'a [T], f: &(dyn Fn(&'a T) -> R + Sync)) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(of.len() / SHARE);
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let mut out = Vec::new();
+        while let Some((n, x)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, of.get(n)?))) {
+            out.push((n, f(x)));
+        }
+        out
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let start = |_| std::thread::Builder::new().stack_size(terminal::STACK).spawn_scoped(scope, share).ok();
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let mut all = share();
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(n, _)| *n);
+    all.into_iter().map(|(_, r)| r).collect()
 }
 
 /// A message and what would help.
@@ -141,11 +179,14 @@ impl<'a> Shown<'a> {
     }
 
     /// With what bounds it on a machine. That takes numbers for all sizes.
-    fn on(mut self, platform: Option<&Platform>) -> Shown<'a> {
+    fn on(mut self, platform: Option<&Platform>, program: &Program, fun: &Fun) -> Shown<'a> {
         let none = Values::new();
         let values = self.values.as_ref().or_else(|| self.account.sizes.is_empty().then_some(&none));
         if let (Some(p), Some(values)) = (platform, values) {
-            self.limits = limits(self.account, values, p).filter(|l| !l.is_empty()).map(|l| (p.name.clone(), l));
+            let fetched = fetched(program, fun, values, p);
+            self.limits = limits(self.account, values, p, fetched.as_deref())
+                .filter(|l| !l.is_empty())
+                .map(|l| (p.name.clone(), l));
         }
         self
     }
@@ -305,7 +346,12 @@ impl<'a> Shown<'a> {
             match w {
                 What::Read(p) => read.push(moved(p, n)),
                 What::Written(p) => written.push(moved(p, n)),
-                What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } => {}
+                What::Work(_)
+                | What::Issued { .. }
+                | What::Load(_)
+                | What::Store(_)
+                | What::Chained { .. }
+                | What::Along(_) => {}
             }
         }
         json!({ "reads": read, "writes": written, "work": self.work_json(of) })
@@ -323,6 +369,7 @@ impl<'a> Shown<'a> {
             | What::Issued { .. }
             | What::Load(_)
             | What::Store(_)
+            | What::Along(_)
             | What::Chained { .. } => None,
         });
         rows.collect()
@@ -342,7 +389,12 @@ fn levels(total: &BTreeMap<What, Count>) -> BTreeMap<String, (Count, Count)> {
                 let at = out.entry(p.level.clone()).or_default();
                 at.1 = at.1.plus(n);
             }
-            What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } => {}
+            What::Work(_)
+            | What::Issued { .. }
+            | What::Load(_)
+            | What::Store(_)
+            | What::Chained { .. }
+            | What::Along(_) => {}
         }
     }
     out

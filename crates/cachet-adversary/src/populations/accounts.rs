@@ -12,9 +12,11 @@ use crate::mutate::budgets;
 use crate::population::{Population, Report, Share};
 use crate::random::Random;
 use cachet_account::account::{Mode, What, account};
-use cachet_account::cache::Geometry;
+use cachet_account::cache::{Cache, Geometry};
 use cachet_account::count::Values;
 use cachet_account::resources::{made, within};
+use cachet_account::reuse::lines;
+use cachet_account::trace::{Event, follow};
 use cachet_core::ir::{Fun, Program};
 use cachet_core::print::Names;
 use cachet_core::resources::{Cost, Keep, Resources, Traffic};
@@ -46,6 +48,8 @@ pub const CHANGED: Population = Population {
 const SIZES: [i64; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 11];
 /// Choices of sizes of a function.
 const CHOICES: usize = 5;
+/// Accesses and iterations that a cache is given at most.
+const MOST_EVENTS: u64 = 200_000;
 /// Draws for a module that declares something.
 const DRAWS: usize = 6;
 /// Sets of caches that are tried, from none.
@@ -70,6 +74,15 @@ fn drawn(share: Share) -> Report {
     report.at_least_percent("functions accepted", report.counted("accepted"), 50, 3 * cases);
     report.at_least("rows compared with leases", report.counted("rows"), cases);
     report.at_least_percent("rows that are equal", report.counted("rows that are equal"), 40, report.counted("rows"));
+    let fetches = report.counted("fetches compared");
+    report.at_least("fetches compared", fetches, 3 * cases);
+    report.at_least_percent("fetches that are equal", report.counted("fetches that are equal"), 20, fetches);
+    report.at_least_percent(
+        "fetches of a cache that is too small",
+        report.counted("fetches of a cache that is too small"),
+        15,
+        fetches,
+    );
     report.at_least("lines brought to caches", report.counted("lines brought"), 20 * cases);
     report.at_least("caches that just suffice", report.counted("just enough"), cases / 4);
     report.at_least("caches that do not", report.counted("one set less"), cases / 4);
@@ -187,6 +200,7 @@ fn try_counts(text: &str, random: &mut Random, report: &mut Report) -> Result<()
             let Ok(seen) = seen_at(program, fun, &sizes, &caches, Places::Lines) else { continue };
             counts_are(program, fun, &sizes, &seen, report).map_err(at)?;
             rows_are(program, fun, &sizes, &seen, &platform, report).map_err(at)?;
+            fetches_are(program, fun, &sizes, random, report).map_err(at)?;
             report.add("lines brought", seen.lines);
             if let (true, Some(what)) = (accepted && bounded(fun), &seen.lost) {
                 return Err(at(what.clone()));
@@ -212,7 +226,12 @@ fn counts_are(program: &Program, fun: &Fun, sizes: &[i64], seen: &Seen, report: 
                 What::Read(p) => ("read", p.name, p.level),
                 What::Written(p) => ("written", p.name, p.level),
                 What::Work(op) if op != "splat" => ("work", op, String::new()),
-                What::Work(_) | What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } => continue,
+                What::Work(_)
+                | What::Issued { .. }
+                | What::Load(_)
+                | What::Store(_)
+                | What::Chained { .. }
+                | What::Along(_) => continue,
             };
             let n = n.value(&values).ok_or_else(|| format!("{key:?} has no value"))?;
             *counted.entry(key).or_default() += n;
@@ -235,6 +254,52 @@ fn counts_are(program: &Program, fun: &Fun, sizes: &[i64], seen: &Seen, report: 
         }
     }
     Ok(())
+}
+
+/// What a cache that keeps what was used last may have to fetch, beside what one fetches.
+fn fetches_are(
+    program: &Program,
+    fun: &Fun,
+    sizes: &[i64],
+    random: &mut Random,
+    report: &mut Report,
+) -> Result<(), String> {
+    let values: Values = fun.sizes.iter().copied().zip(sizes.iter().map(|n| i128::from(*n))).collect();
+    let (line, capacity) = (random.pick(&[8u64, 16, 64]), random.pick(&[1u64, 2, 4, 6, 9, 16, 24, 40, 80]));
+    let Some(most) = lines(program, fun, &values, (capacity, line)) else {
+        report.count("fetches without a number");
+        return Ok(());
+    };
+    let Some(shape) = Geometry::new(capacity * line, line, None) else { return Ok(()) };
+    let mut cache = Cache::new(shape);
+    let (mut starts, mut next) = (Vec::new(), 0u64);
+    let done = follow(program, fun, &[], sizes, MOST_EVENTS, &mut |event| match event {
+        Event::Made { array, bytes, .. } => {
+            starts.resize(array + 1, next);
+            next = (next + bytes).next_multiple_of(line);
+        }
+        Event::Touched(t) => {
+            let first = starts[t.array] + t.offset;
+            (first / line..=(first + t.bytes.max(1) - 1) / line).for_each(|l| {
+                cache.touch(l * line);
+            });
+        }
+        Event::Gone { .. } | Event::Leased { .. } | Event::Ended { .. } | Event::Done(_) => {}
+    });
+    if done.is_err() {
+        return Ok(());
+    }
+    let counted = cache.counted();
+    report.count("fetches compared");
+    report.add("fetches that are equal", (counted.missed as f64 == most).into());
+    report.add("fetches of a cache that is too small", (counted.missed as f64 > 0.0 && most > capacity as f64).into());
+    match counted.missed as f64 > most {
+        true => Err(format!(
+            "{} lines are fetched by a cache of {capacity} lines of {line}, and {most} were the most",
+            counted.missed
+        )),
+        false => Ok(()),
+    }
 }
 
 /// What its leases make, declared or not, beside what they move.

@@ -13,11 +13,18 @@ use crate::certificate::Linear;
 #[derive(Clone, Default)]
 pub(super) struct System {
     /// Inequalities, no two with the same coefficients, free of solved names.
-    rows: Vec<Id>,
+    rows: Vec<Row>,
     /// Names with the equalities that determine them; the coefficient there is 1 or -1. Free of solved names otherwise.
     solved: Vec<(u32, Id)>,
     /// Facts not yet taken in.
     fresh: Vec<Id>,
+}
+
+/// An inequality, with the hash of its coefficients: most comparisons of rows end there.
+#[derive(Clone, Copy)]
+struct Row {
+    id: Id,
+    hash: u64,
 }
 
 /// What is known of a system.
@@ -180,11 +187,11 @@ impl System {
         let mut kept = 0;
         for place in 0..self.rows.len() {
             let row = self.rows[place];
-            if record.e(row).coefficient(name) == 0 {
+            if record.e(row.id).coefficient(name) == 0 {
                 self.rows[kept] = row;
                 kept += 1;
             } else {
-                self.fresh.push(row);
+                self.fresh.push(row.id);
             }
         }
         self.rows.truncate(kept);
@@ -206,7 +213,7 @@ enum Inserted {
 }
 
 /// Adds an inequality to rows, of which no two have the same coefficients; the tighter one is kept.
-fn insert(rows: &mut Vec<Id>, id: Id, record: &mut Record) -> Result<Inserted, Stop> {
+fn insert(rows: &mut Vec<Row>, id: Id, record: &mut Record) -> Result<Inserted, Stop> {
     record.charge(rows.len() / ROWS_LIKE_A_TERM)?;
     let new = record.get(id);
     if new.e.terms.is_empty() {
@@ -216,20 +223,19 @@ fn insert(rows: &mut Vec<Id>, id: Id, record: &mut Record) -> Result<Inserted, S
     let mut same = None;
     let mut against = None;
     for (place, row) in rows.iter().enumerate() {
-        let old = record.get(*row);
-        if old.hash == hash && old.e.terms == new.e.terms {
-            if old.e.constant <= new.e.constant {
+        if row.hash == hash && record.e(row.id).terms == new.e.terms {
+            if record.e(row.id).constant <= new.e.constant {
                 return Ok(Inserted::Done);
             }
             same = Some(place);
-        } else if old.hash == opposite && are_opposite(&old.e, &new.e) {
-            against = Some(*row);
+        } else if row.hash == opposite && are_opposite(record.e(row.id), &new.e) {
+            against = Some(row.id);
         }
     }
     match same {
-        Some(place) => rows[place] = id,
+        Some(place) => rows[place].id = id,
         None if rows.len() >= MOST_ROWS => return Err(Stop::Budget),
-        None => rows.push(id),
+        None => rows.push(Row { id, hash }),
     }
     let Some(row) = against else { return Ok(Inserted::Done) };
     let slack = new.e.constant.checked_add(record.e(row).constant).ok_or(Stop::Overflow)?;
@@ -262,9 +268,9 @@ enum Eliminated {
 pub(super) struct Scratch {
     counts: Vec<Count>,
     present: Vec<u32>,
-    rows: Vec<Id>,
-    /// Rows set aside when a name was eliminated, one stretch for each level.
-    aside: Vec<Id>,
+    rows: Vec<Row>,
+    /// Rows set aside when a name was eliminated, with its coefficient there, one stretch for each level.
+    aside: Vec<(Id, i128)>,
     levels: Vec<Level>,
     values: Vec<i128>,
 }
@@ -295,7 +301,7 @@ struct Level {
 }
 
 impl Scratch {
-    fn eliminate(&mut self, rows: &[Id], record: &mut Record) -> Result<Eliminated, Stop> {
+    fn eliminate(&mut self, rows: &[Row], record: &mut Record) -> Result<Eliminated, Stop> {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
         self.aside.clear();
@@ -305,25 +311,24 @@ impl Scratch {
             let mut kept = 0;
             for place in 0..self.rows.len() {
                 let row = self.rows[place];
-                if record.e(row).coefficient(name) == 0 {
+                let coefficient = record.e(row.id).coefficient(name);
+                if coefficient == 0 {
                     self.rows[kept] = row;
                     kept += 1;
                 } else {
-                    self.aside.push(row);
+                    self.aside.push((row.id, coefficient));
                 }
             }
             self.rows.truncate(kept);
             let end = self.aside.len();
             self.levels.push(Level { name, first, end });
             for lower in first..end {
-                let lower = self.aside[lower];
-                let b = record.e(lower).coefficient(name);
+                let (lower, b) = self.aside[lower];
                 if b < 0 {
                     continue;
                 }
                 for upper in first..end {
-                    let upper = self.aside[upper];
-                    let a = record.e(upper).coefficient(name);
+                    let (upper, a) = self.aside[upper];
                     if a > 0 {
                         continue;
                     }
@@ -344,7 +349,7 @@ impl Scratch {
         self.counts.resize(record.names as usize, Count::default());
         self.present.clear();
         for row in &self.rows {
-            for (name, coefficient) in &record.e(*row).terms {
+            for (name, coefficient) in &record.e(row.id).terms {
                 let count = &mut self.counts[*name as usize];
                 if count.lower + count.upper == 0 {
                     self.present.push(*name);
@@ -371,11 +376,10 @@ impl Scratch {
         self.values.resize(record.names as usize, 0);
         for level in self.levels.iter().rev() {
             let (mut low, mut high): (Option<Bound>, Option<Bound>) = (None, None);
-            for row in &self.aside[level.first..level.end] {
-                let e = record.e(*row);
+            for (row, coefficient) in &self.aside[level.first..level.end] {
+                let coefficient = *coefficient;
                 // The name itself still has the value 0.
-                let rest = e.eval(&self.values).ok_or(Stop::Overflow)?;
-                let coefficient = e.coefficient(level.name);
+                let rest = record.e(*row).eval(&self.values).ok_or(Stop::Overflow)?;
                 if coefficient > 0 {
                     let bound = rest.checked_neg().ok_or(Stop::Overflow)?;
                     let bound = -(-bound).div_euclid(coefficient);

@@ -10,7 +10,7 @@
 //! | Window | a write, and a read of what the grid writes, stays inside a window of its own iteration |
 //! | View | a window lies inside its buffer and has a length |
 //!
-//! Refused without a proof: an assignment to a local declared outside, a grid inside a grid of the same device, and host
+//! Refused without a proof: an assignment to a local declared outside, and host
 //! statements that are about order (`print`, `differing`).
 //!
 //! Near misses: a sum's own loop run in parallel; a store one column to the right; a window that reaches into the next.
@@ -46,6 +46,9 @@ fn walk(
             StmtKind::Grid(g) => {
                 let site = Site { program, fun, names: Names::of(program, fun), grid: g, span: stmt.span.0 };
                 site.conditions(cx, out)?;
+                let mut inside = cx.clone();
+                g.axes.iter().for_each(|(v, d)| inside.enter(&fun.vars[v.index()].name, *v, d));
+                walk(program, fun, &inside, &g.body, out)?;
             }
             StmtKind::For { var, domain, body } => {
                 let mut inside = cx.clone();
@@ -300,6 +303,10 @@ impl Site<'_> {
         for w in &windows {
             c.notes.push(format!("an iteration's window is {}", self.names.window(w.buffer, &w.axes)));
         }
+        if self.grid.level > 0 && !write {
+            let help = "iterations wait for one another only where a grid ends: what others have written can be read in the next one";
+            c.helps.push(help.into());
+        }
         out.push(c);
         Ok(())
     }
@@ -333,13 +340,13 @@ struct Shape {
 impl Visit for Shape {
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            StmtKind::Grid(_) => self.forbid(stmt, "another grid"),
             StmtKind::Print(_) => self.forbid(stmt, "`print`"),
             StmtKind::Assign { local, .. } => self.assigned.push((*local, stmt.span.0)),
             StmtKind::Let { local, .. } | StmtKind::Var { local, .. } => {
                 self.declared.insert(*local);
             }
             StmtKind::For { .. }
+            | StmtKind::Grid(_)
             | StmtKind::If { .. }
             | StmtKind::Store { .. }
             | StmtKind::Alloc(_)

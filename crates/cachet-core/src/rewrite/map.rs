@@ -1,6 +1,6 @@
 //! Replacing words bottom up.
 
-use crate::ir::{Block, Fold, Reduce, Stmt, StmtKind, Word};
+use crate::ir::{Block, Device, Fold, Reduce, Stmt, StmtKind, Word};
 
 /// A word with every word in it, itself last, given to `f`.
 pub fn map_word(word: &Word, f: &mut dyn FnMut(Word) -> Word) -> Word {
@@ -30,6 +30,37 @@ pub fn map_word(word: &Word, f: &mut dyn FnMut(Word) -> Word) -> Word {
 
 fn map_all(words: &[Word], f: &mut dyn FnMut(Word) -> Word) -> Vec<Word> {
     words.iter().map(|w| map_word(w, f)).collect()
+}
+
+/// Gives every grid of the host its level: 0 where it stands in no other, and one more for each that it stands in.
+pub fn number_grids(block: &mut Block) {
+    fn inside(block: &mut Block, level: u32) {
+        for s in block {
+            match &mut s.kind {
+                StmtKind::For { body, .. } => inside(body, level),
+                StmtKind::Grid(g) => {
+                    let host = g.device == Device::HOST;
+                    if host {
+                        g.level = level;
+                    }
+                    inside(&mut g.body, level + u32::from(host));
+                }
+                StmtKind::If { guard: _, then, els } => {
+                    inside(then, level);
+                    inside(els, level);
+                }
+                StmtKind::Let { .. }
+                | StmtKind::Var { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Alloc(_)
+                | StmtKind::Lease { .. }
+                | StmtKind::Call(_)
+                | StmtKind::Print(_) => {}
+            }
+        }
+    }
+    inside(block, 0);
 }
 
 /// A block with the words of its statements, however deep, mapped.

@@ -1,4 +1,4 @@
-//! How long `cachetc check` takes: one new process per sample, from its start to its end.
+//! How long `cachetc check` and `cachetc account` take: one new process per sample, from its start to its end.
 //!
 //! `cargo bench -p cachetc --bench check`; with a folder after `--`, the large file is written there to be looked at.
 //!
@@ -24,6 +24,12 @@ fn main() {
     {
         report(file, &root.join(file), None, &scratch);
     }
+    for file in examples(&root) {
+        let name = format!("account of examples/{}", file.file_name().unwrap_or_default().to_string_lossy());
+        let cache = scratch.join("proofs");
+        let (cold, again) = cold_and_again("account", &file, &cache);
+        println!("{name}: cold {cold}, again {again}");
+    }
     let text = large::large();
     let counts = ["\ncontraction ", "\nschedule "].map(|item| text.matches(item).count());
     let name = format!("{} lines, {} contractions, {} schedules", text.lines().count(), counts[0], counts[1]);
@@ -36,21 +42,35 @@ fn main() {
 /// Times one file; `text` where it may also be edited.
 fn report(name: &str, file: &Path, text: Option<&str>, scratch: &Path) {
     let cache = scratch.join("proofs");
-    let cold = samples(|_| {
-        let _ = std::fs::remove_dir_all(&cache);
-        once(file, &cache)
-    });
-    let again = samples(|_| once(file, &cache));
+    let (cold, again) = cold_and_again("check", file, &cache);
     println!("{name}: cold {cold}, again {again}");
     if let Some(text) = text {
         let edited = scratch.join("edited.cachet");
         let times = samples(|n| {
             std::fs::write(&edited, text.replace("by 88 as gj", &format!("by {} as gj", 1000 + n)))
                 .expect("the edited file can be written");
-            once(&edited, &cache)
+            once("check", &edited, &cache)
         });
         println!("{name}: edited {times}");
     }
+}
+
+/// Without any kept proofs, and with those of the same file.
+fn cold_and_again(command: &str, file: &Path, cache: &Path) -> (String, String) {
+    let cold = samples(|_| {
+        let _ = std::fs::remove_dir_all(cache);
+        once(command, file, cache)
+    });
+    (cold, samples(|_| once(command, file, cache)))
+}
+
+/// The programs of `examples/`, in the order of their names.
+fn examples(root: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(root.join("examples")).expect("there are examples");
+    let mut out: Vec<PathBuf> = all.filter_map(|f| Some(f.ok()?.path())).collect();
+    out.retain(|f| f.extension().is_some_and(|e| e == "cachet"));
+    out.sort();
+    out
 }
 
 /// The median and the worst.
@@ -60,9 +80,9 @@ fn samples(mut one: impl FnMut(usize) -> f64) -> String {
     format!("{:.1} ms (worst {:.1} of {SAMPLES})", 1e3 * times[SAMPLES / 2], 1e3 * times[SAMPLES - 1])
 }
 
-fn once(file: &Path, cache: &Path) -> f64 {
+fn once(command: &str, file: &Path, cache: &Path) -> f64 {
     let start = Instant::now();
-    let out = Command::new(env!("CARGO_BIN_EXE_cachetc")).arg("check").arg(file).env("CACHET_CACHE", cache).output();
+    let out = Command::new(env!("CARGO_BIN_EXE_cachetc")).arg(command).arg(file).env("CACHET_CACHE", cache).output();
     let elapsed = start.elapsed().as_secs_f64();
     match out {
         Ok(out) if out.status.success() => elapsed,
