@@ -273,6 +273,7 @@ impl Given {
             | StepForm::GridOver(_)
             | StepForm::Registers(_)
             | StepForm::OuterProducts(_)
+            | StepForm::DotProducts(_)
             | StepForm::Reduce { .. } => {}
         }
     }
@@ -337,6 +338,10 @@ impl Given {
             StepForm::OuterProducts(o) => {
                 let (row, u, v) = (self.name(&o.row), self.size(o.rows.0), self.size(o.columns.0));
                 format!("outer_products {row} {} {u} {v} {}", o.into, o.through.1)
+            }
+            StepForm::DotProducts(d) => {
+                let sum = self.name(&d.sum);
+                format!("dot_products {sum} {} {}", d.into, d.through.1)
             }
             StepForm::Keep { buffer, along, level, into } => {
                 let along = self.name(along);
@@ -640,6 +645,7 @@ fn note_summed(call: &StepCall, summed: &mut BTreeSet<String>) {
         | StepForm::Keep { .. }
         | StepForm::Registers(_)
         | StepForm::OuterProducts(_)
+        | StepForm::DotProducts(_)
         | StepForm::Reduce { .. } => {}
     }
 }
@@ -659,7 +665,11 @@ pub fn blocks(steps: &[StepCall]) -> Vec<i64> {
             StepForm::Registers(r) => out.extend([r.rows.0, r.lanes.0]),
             StepForm::OuterProducts(o) => out.extend([o.rows.0, o.columns.0]),
             StepForm::Pack(p) => out.extend(p.lanes),
-            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}
+            StepForm::Order(_)
+            | StepForm::GridOver(_)
+            | StepForm::Keep { .. }
+            | StepForm::DotProducts(_)
+            | StepForm::Reduce { .. } => {}
         }
     }
     out
