@@ -312,7 +312,10 @@ impl Relation<'_> {
             | MoveKind::Cover { of: l, .. }
             | MoveKind::Join(l, _)
             | MoveKind::Unroll(l) => l.side,
-            MoveKind::Relayout { side, .. } | MoveKind::Carry { side, .. } | MoveKind::Narrow { side, .. } | MoveKind::Lanes(side, _) => *side,
+            MoveKind::Relayout { side, .. }
+            | MoveKind::Carry { side, .. }
+            | MoveKind::Narrow { side, .. }
+            | MoveKind::Lanes(side, _) => *side,
             MoveKind::SelfStore(side, _) | MoveKind::Copy(side, _) | MoveKind::Unfold(side, _) => *side,
             MoveKind::Order(loops) => loops.first().map_or(Side::S, |l| l.side),
             MoveKind::Reorder { by, back } => return self.reorder(s, t, by, back),

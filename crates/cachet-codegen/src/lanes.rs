@@ -205,7 +205,8 @@ impl Lower<'_, '_> {
             Word::Load(a) => {
                 applied == 0
                     && self.fun.buffers.get(a.buffer.index()).is_some_and(|b| vectorised(&b.elem))
-                    && a.at.iter().all(|ix| !vectors::varies(ix, lane) || vectors::first(ix, lane).is_some())
+                    && (a.at.iter().all(|ix| !vectors::varies(ix, lane) || vectors::first(ix, lane).is_some())
+                        || crate::digits::group_of(&a.at, lane).is_some())
             }
             Word::Local(l, at) => match applied {
                 0 => {
@@ -436,6 +437,21 @@ impl Lower<'_, '_> {
                     ))
                 }
             };
+            return Ok(Vector { elem, name });
+        }
+        if let Some((at, order)) = self.grouped_address(piece, &buffer, &access.at)? {
+            let name = match piece.mask {
+                None => self.em.def(format_args!("load {ty}, ptr {at}, align {align}")),
+                Some(mask) => {
+                    let mask = self.turned("i1", mask, &order);
+                    let other = other.map_or_else(none, |v| self.turned(register(elem), &v.name, &order));
+                    let kind = format!("v{width}{}", llvm_suffix(elem));
+                    self.em.def(format_args!(
+                        "call {ty} @llvm.masked.load.{kind}.p0(ptr {at}, i32 {align}, <{width} x i1> {mask}, {ty} {other})"
+                    ))
+                }
+            };
+            let name = self.turned(register(elem), &name, &order);
             return Ok(Vector { elem, name });
         }
         let mut name = other.map_or_else(none, |v| v.name.clone());

@@ -23,6 +23,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
 mod convert;
+mod digits;
 mod door;
 mod emitter;
 mod function;

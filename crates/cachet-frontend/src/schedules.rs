@@ -6,7 +6,7 @@ use crate::scope::{self, ItemRef};
 use crate::tree::Tree;
 use cachet_core::instance::{add_scratch, derive};
 use cachet_core::instr::OUTER_FMA;
-use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Role, TypeParam};
+use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Op, Prim, Role, TypeParam};
 use cachet_core::script::{
     DotCall, OuterCall, PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
 };
@@ -399,6 +399,10 @@ impl Expansion {
         let tree = world.word_of(&mut Body::new(self.unit), with, &elem)?;
         match tree {
             Tree::Lit(lit) => Ok(lit),
+            // What has no literals of its own has bits.
+            Tree::Op(Op::Prim(Prim::FromBits(elem)), args) if of_bits(&args).is_some() => {
+                Ok(Lit { elem, bits: of_bits(&args).unwrap_or_default() })
+            }
             _ => {
                 let message = "a copy is filled up with a literal: `pad 16 with 0.0`";
                 Err(world.report(Diagnostic::error(codes::STEP_ARGUMENT, with.span, message)))
@@ -498,11 +502,7 @@ impl Expansion {
             let help = "those of the library come with `import \"cachet:simd\"`";
             return Err(world.report(d.help(help)));
         };
-        Ok(StepForm::DotProducts(DotCall {
-            sum: sum.clone(),
-            into: into.clone(),
-            through: (id, name.clone(), *span),
-        }))
+        Ok(StepForm::DotProducts(DotCall { sum: sum.clone(), into: into.clone(), through: (id, name.clone(), *span) }))
     }
 
     /// A step that is called by its name: of the library, the user's own, or a schedule function.
@@ -693,5 +693,14 @@ fn built_in(kind: &StepKind) -> &'static str {
         StepKind::Parts(_) => "parts",
         StepKind::Element(_) => "element",
         StepKind::Call { .. } => "call",
+    }
+}
+
+/// The bits that are written.
+fn of_bits(args: &[Tree]) -> Option<u64> {
+    match args {
+        [Tree::Lit(lit)] => Some(lit.bits),
+        [Tree::Index(Ix::Lit(n), _)] => u64::try_from(*n).ok(),
+        _ => None,
     }
 }

@@ -219,7 +219,10 @@ impl Terms<'_> {
             let is = self.elem(&given.word);
             if is != Some(elem) {
                 let what = is.map_or("something else".to_string(), |e| e.to_string());
-                return Err(format!("`{name}` of `{}` has lanes of {elem}, and the terms are made of {what}", self.name));
+                return Err(format!(
+                    "`{name}` of `{}` has lanes of {elem}, and the terms are made of {what}",
+                    self.name
+                ));
             }
             out.push(Some(given));
         }
@@ -365,7 +368,8 @@ impl Grouped<'_> {
         let (mask, kind, inner) = stmt(self, if one { Ix::Lit(0) } else { Ix::Var(q) }, l);
         self.after.vars[l.index()].kind = kind;
         let lanes = Domain::Range { lo: Ix::Lit(0), hi: mask };
-        let inner = Stmt { kind: StmtKind::For { var: l, domain: lanes, body: vec![Stmt { kind: inner, span }] }, span };
+        let inner =
+            Stmt { kind: StmtKind::For { var: l, domain: lanes, body: vec![Stmt { kind: inner, span }] }, span };
         if one {
             return inner;
         }
@@ -450,7 +454,7 @@ impl Grouped<'_> {
             (true, 1) => (Ix::Lit(0), Ix::Var(m)),
             (true, n) => (Ix::Mod(Box::new(Ix::Var(m)), n), Ix::Div(Box::new(Ix::Var(m)), n)),
             (false, 1) => (Ix::Lit(0), Ix::Var(lane)),
-            (false, _) => (Ix::Var(m), Ix::Var(lane)),
+            (false, n) => (Ix::Mod(Box::new(Ix::Var(m)), n), Ix::Var(lane)),
         };
         let within = if reversed { Ix::Sub(Box::new(Ix::Lit(group - 1)), Box::new(within)) } else { within };
         let mut subst = Subst::var(lane, first);
@@ -484,8 +488,7 @@ impl Grouped<'_> {
     fn through(&mut self, vectors: &[Option<Local>], i: Var, q: Ix, l: Var) -> (Ix, VarKind, StmtKind) {
         let (instr, id, group) = (self.reading.instr, self.reading.id, self.reading.group);
         let at = self.cell(i, q.clone(), l);
-        let by_lane: Vec<bool> =
-            self.reading.operands.iter().map(|o| o.as_ref().is_some_and(|g| g.by_lane)).collect();
+        let by_lane: Vec<bool> = self.reading.operands.iter().map(|o| o.as_ref().is_some_and(|g| g.by_lane)).collect();
         let lane = self.after.add_var("l", VarKind::Lane(1));
         let operands: Vec<Operand> = vectors
             .iter()
@@ -506,10 +509,11 @@ impl Grouped<'_> {
 
     /// What is left of the terms, as they were added before.
     fn one_by_one(&mut self) -> Block {
-        let body = match self.tile.site.stmts(&self.after).and_then(|s| s.get(usize::from(self.tile.start.is_some()) + 1)) {
-            Some(Stmt { kind: StmtKind::For { body, .. }, .. }) => body.clone(),
-            _ => return vec![],
-        };
+        let body =
+            match self.tile.site.stmts(&self.after).and_then(|s| s.get(usize::from(self.tile.start.is_some()) + 1)) {
+                Some(Stmt { kind: StmtKind::For { body, .. }, .. }) => body.clone(),
+                _ => return vec![],
+            };
         let Some((last, before)) = body.split_last() else { return vec![] };
         let StmtKind::For { var: row, domain: Domain::Range { hi, .. }, body } = &last.kind else { return vec![] };
         let Some((update, inside)) = body.split_last() else { return vec![] };
@@ -584,8 +588,7 @@ impl Grouped<'_> {
                 plus(across(Ix::Mod(Box::new(Ix::Var(b)), parts)), Ix::Var(l)),
             ];
             let dims = vec![self.tile.size.0, self.tile.size.1];
-            let relayout =
-                MoveKind::Relayout { side: Side::T, local: blocks, name: acc, dims, axes: vec![b, l], cell };
+            let relayout = MoveKind::Relayout { side: Side::T, local: blocks, name: acc, dims, axes: vec![b, l], cell };
             lines.push(relayout);
             // The start's lanes, those of the groups and of the terms that are left, and those that are stored.
             let mut nests: Vec<&String> = start.iter().chain([&lanes]).collect();
@@ -602,15 +605,8 @@ impl Grouped<'_> {
             let nth = nests.len() as u32 + 1;
             let of = s(&back, nth);
             lines.push(match active == Ix::Lit(self.tile.size.1) {
-                true => {
-                    MoveKind::Split { of, by: PatIx::Lit(count), outer: format!("part_{nth}"), ragged: false }
-                }
-                false => MoveKind::Cover {
-                    of,
-                    by: count,
-                    outer: format!("part_{nth}"),
-                    count: PatIx::Lit(parts),
-                },
+                true => MoveKind::Split { of, by: PatIx::Lit(count), outer: format!("part_{nth}"), ragged: false },
+                false => MoveKind::Cover { of, by: count, outer: format!("part_{nth}"), count: PatIx::Lit(parts) },
             });
         }
         lines.into_iter().map(|kind| Move { kind, span: cachet_core::ir::At(call.span) }).collect()
