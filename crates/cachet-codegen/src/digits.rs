@@ -69,21 +69,29 @@ impl Lower<'_, '_> {
         }
         let known = &self.known;
         let mut possible = true;
-        let physical = layout::over(&buffer.ops, axes, |(ix, digit), by| {
+        let physical = layout::over(&buffer.ops, axes, |(ix, digit), by, back| {
             let more = match digit {
                 Digit::None => 0,
                 Digit::Group => piece.width / n - 1,
                 Digit::Place(_) => n - 1,
             };
             let inner = if digit == Digit::Place(false) { Digit::Place(by == n) } else { digit };
-            match known.divided(&ix, by, more) {
-                Some((q, r)) => ((q, Digit::None), (r, inner)),
-                None => {
-                    possible &= digit == Digit::None;
-                    let b = |ix: &Ix| Box::new(ix.clone());
-                    ((Ix::Div(b(&ix), by), Digit::None), (Ix::Mod(b(&ix), by), digit))
-                }
+            let (q, r) = known.divided(&ix, by, more).unwrap_or_else(|| {
+                possible &= digit == Digit::None;
+                let b = |ix: &Ix| Box::new(ix.clone());
+                (Ix::Div(b(&ix), by), Ix::Mod(b(&ix), by))
+            });
+            if !back {
+                return ((q, Digit::None), (r, inner));
             }
+            // The last place comes first.
+            possible &= digit != Digit::Group;
+            let mut most = by - 1;
+            if matches!(digit, Digit::Place(_)) {
+                down = !down;
+                most = by - n;
+            }
+            ((q, Digit::None), (cachet_core::linear::difference(&Ix::Lit(most), &r), inner))
         });
         let last = physical.len().saturating_sub(1);
         let alone = piece.width == n;

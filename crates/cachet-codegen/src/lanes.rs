@@ -599,16 +599,16 @@ impl Lower<'_, '_> {
         let mut contiguous = true;
         let known = &self.known;
         let more = piece.width - 1;
-        let physical = layout::over(&buffer.ops, axes, |(ix, grows), by| {
+        let physical = layout::over(&buffer.ops, axes, |(ix, grows), by, back| {
+            contiguous &= !(grows && back);
             let more = if grows { more } else { 0 };
-            match known.divided(&ix, by, more) {
-                Some((q, r)) => ((q, false), (r, grows)),
-                None => {
-                    contiguous &= !grows;
-                    let b = |ix: &Ix| Box::new(ix.clone());
-                    ((Ix::Div(b(&ix), by), false), (Ix::Mod(b(&ix), by), grows))
-                }
-            }
+            let (q, r) = known.divided(&ix, by, more).unwrap_or_else(|| {
+                contiguous &= !grows;
+                let b = |ix: &Ix| Box::new(ix.clone());
+                (Ix::Div(b(&ix), by), Ix::Mod(b(&ix), by))
+            });
+            let r = if back { cachet_core::linear::difference(&Ix::Lit(by - 1), &r) } else { r };
+            ((q, false), (r, grows))
         });
         let last = physical.len().saturating_sub(1);
         contiguous &= physical.iter().enumerate().all(|(n, (_, grows))| *grows == (n == last));
