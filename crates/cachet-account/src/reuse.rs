@@ -242,7 +242,12 @@ impl Array {
             of: *of,
             aligned: f.alignment(loops, inside),
         });
-        let axes = layout::over(layout::ops(&self.layout), logical.collect(), split);
+        let axes = layout::over(layout::ops(&self.layout), logical.collect(), |axis, by, back| {
+            let (outer, inner) = split(axis, by);
+            // From the end of its group, a part of one starts anywhere.
+            let aligned = if back && inner.has < inner.of { 1 } else { inner.aligned };
+            (outer, Axis { aligned, ..inner })
+        });
         // Whole axes at the end make one piece with the next one.
         let (mut run, mut stride, mut aligned, mut pieces, mut open, mut far) = (1i64, 1i64, 0i64, 1f64, true, 0i64);
         for a in axes.iter().rev() {

@@ -12,6 +12,7 @@ mod accesses;
 mod carry;
 mod cell;
 mod copy;
+mod cut;
 mod find;
 mod join;
 mod lockstep;
@@ -20,6 +21,7 @@ mod narrow;
 pub(crate) mod needs;
 mod order;
 mod regroup;
+mod relayout;
 mod reorder;
 mod split;
 pub(crate) mod sym;
@@ -306,9 +308,14 @@ impl Relation<'_> {
             | MoveKind::Split { of: l, .. }
             | MoveKind::First(l)
             | MoveKind::Regroup { of: l, .. }
+            | MoveKind::Cut { of: l, .. }
+            | MoveKind::Cover { of: l, .. }
             | MoveKind::Join(l, _)
             | MoveKind::Unroll(l) => l.side,
-            MoveKind::Carry { side, .. } | MoveKind::Narrow { side, .. } | MoveKind::Lanes(side, _) => *side,
+            MoveKind::Relayout { side, .. }
+            | MoveKind::Carry { side, .. }
+            | MoveKind::Narrow { side, .. }
+            | MoveKind::Lanes(side, _) => *side,
             MoveKind::SelfStore(side, _) | MoveKind::Copy(side, _) | MoveKind::Unfold(side, _) => *side,
             MoveKind::Order(loops) => loops.first().map_or(Side::S, |l| l.side),
             MoveKind::Reorder { by, back } => return self.reorder(s, t, by, back),
@@ -332,6 +339,11 @@ impl Relation<'_> {
             MoveKind::First(l) => self.first(block, l),
             MoveKind::SelfStore(side, buffer) => self.selfstore(block, *side, buffer),
             MoveKind::Copy(side, buffer) => self.copy(block, *side, buffer, other),
+            MoveKind::Cut { of, at } => self.cut_loop(block, of, at),
+            MoveKind::Cover { of, by, outer, count } => self.cover(block, of, *by, outer, count),
+            MoveKind::Relayout { side, local, name, dims, axes, cell } => {
+                self.relayout(block, (*side, local), (name, dims), axes, cell)
+            }
             MoveKind::Join(outer, inner) => self.join(block, outer, inner),
             MoveKind::Carry { side, local, buffer } => self.carry(block, *side, local, buffer),
             MoveKind::Narrow { side, local, axis, to } => self.narrow(block, (*side, local), *axis, to),

@@ -102,7 +102,7 @@ impl Known {
     }
 
     /// An index over the numbers of blocks, with numbers for loops that have them.
-    fn expanded(&self, ix: &Ix) -> Option<Ix> {
+    pub(crate) fn expanded(&self, ix: &Ix) -> Option<Ix> {
         let two = |a: &Ix, b: &Ix| Some((Box::new(self.expanded(a)?), Box::new(self.expanded(b)?)));
         Some(match ix {
             Ix::Lit(n) => Ix::Lit(*n),
@@ -138,7 +138,7 @@ impl Known {
     }
 
     /// What an index is at most.
-    fn most(&self, ix: &Ix) -> Option<i64> {
+    pub(crate) fn most(&self, ix: &Ix) -> Option<i64> {
         if let Some(n) = self.value(ix) {
             return Some(n);
         }

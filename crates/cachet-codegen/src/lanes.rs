@@ -205,7 +205,8 @@ impl Lower<'_, '_> {
             Word::Load(a) => {
                 applied == 0
                     && self.fun.buffers.get(a.buffer.index()).is_some_and(|b| vectorised(&b.elem))
-                    && a.at.iter().all(|ix| !vectors::varies(ix, lane) || vectors::first(ix, lane).is_some())
+                    && (a.at.iter().all(|ix| !vectors::varies(ix, lane) || vectors::first(ix, lane).is_some())
+                        || crate::digits::group_of(&a.at, lane).is_some())
             }
             Word::Local(l, at) => match applied {
                 0 => {
@@ -441,6 +442,21 @@ impl Lower<'_, '_> {
             };
             return Ok(Vector { elem, name });
         }
+        if let Some((at, order)) = self.grouped_address(piece, &buffer, &access.at)? {
+            let name = match piece.mask {
+                None => self.em.def(format_args!("load {ty}, ptr {at}, align {align}")),
+                Some(mask) => {
+                    let mask = self.reordered("i1", mask, &order);
+                    let other = other.map_or_else(none, |v| self.reordered(register(elem), &v.name, &order));
+                    let kind = format!("v{width}{}", llvm_suffix(elem));
+                    self.em.def(format_args!(
+                        "call {ty} @llvm.masked.load.{kind}.p0(ptr {at}, i32 {align}, <{width} x i1> {mask}, {ty} {other})"
+                    ))
+                }
+            };
+            let name = self.reordered(register(elem), &name, &order);
+            return Ok(Vector { elem, name });
+        }
         let mut name = other.map_or_else(none, |v| v.name.clone());
         for n in 0..width {
             name = self.lane_by_lane(
@@ -602,16 +618,16 @@ impl Lower<'_, '_> {
         let mut contiguous = true;
         let known = &self.known;
         let more = piece.width - 1;
-        let physical = layout::over(&buffer.ops, axes, |(ix, grows), by| {
+        let physical = layout::over(&buffer.ops, axes, |(ix, grows), by, back| {
+            contiguous &= !(grows && back);
             let more = if grows { more } else { 0 };
-            match known.divided(&ix, by, more) {
-                Some((q, r)) => ((q, false), (r, grows)),
-                None => {
-                    contiguous &= !grows;
-                    let b = |ix: &Ix| Box::new(ix.clone());
-                    ((Ix::Div(b(&ix), by), false), (Ix::Mod(b(&ix), by), grows))
-                }
-            }
+            let (q, r) = known.divided(&ix, by, more).unwrap_or_else(|| {
+                contiguous &= !grows;
+                let b = |ix: &Ix| Box::new(ix.clone());
+                (Ix::Div(b(&ix), by), Ix::Mod(b(&ix), by))
+            });
+            let r = if back { cachet_core::linear::difference(&Ix::Lit(by - 1), &r) } else { r };
+            ((q, false), (r, grows))
         });
         let last = physical.len().saturating_sub(1);
         contiguous &= physical.iter().enumerate().all(|(n, (_, grows))| *grows == (n == last));

@@ -24,6 +24,7 @@
 
 mod convert;
 mod copies;
+mod digits;
 mod door;
 mod emitter;
 mod function;

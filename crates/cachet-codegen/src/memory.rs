@@ -82,9 +82,10 @@ impl Lower<'_, '_> {
             return Err(self.ill_formed("an access has another number of indices than its buffer has axes"));
         }
         let known = &self.known;
-        let at = layout::over(&memory.ops, at.to_vec(), |ix, by| {
+        let at = layout::over(&memory.ops, at.to_vec(), |ix, by, back| {
             let b = || Box::new(ix.clone());
-            known.divided(&ix, by, 0).unwrap_or_else(|| (Ix::Div(b(), by), Ix::Mod(b(), by)))
+            let (group, place) = known.divided(&ix, by, 0).unwrap_or_else(|| (Ix::Div(b(), by), Ix::Mod(b(), by)));
+            (group, if back { cachet_core::linear::difference(&Ix::Lit(by - 1), &place) } else { place })
         });
         self.physical_address(memory, &at, Bounds::Inside)
     }

@@ -50,6 +50,8 @@ impl Lower<'_, '_> {
             _ => return Ok(false),
         };
         let Some(bound) = self.row_bound(rest) else { return Ok(false) };
+        // A row may take several vectors.
+        let rows = self.known.most(&bound).map_or(rows, |most| most.clamp(1, rows));
         let count = self.ix(&bound)?;
         let (other, after) = (self.em.block(), self.em.block());
         // Of a range of numbers only the lengths that its blocks have.

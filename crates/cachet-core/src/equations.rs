@@ -91,7 +91,7 @@ pub enum Expr {
     Sum(Box<Sum>),
 }
 
-/// `sum[flag] binders. body`, or a `reduce` (then `mul_add` is `None`).
+/// `sum[flag] binders. body`, or a `reduce`, of a monoid (then `mul_add` is `None`) or of a semiring.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sum {
     /// The summed indices, outermost first.
@@ -101,7 +101,7 @@ pub struct Sum {
     /// Joins the chain (first operand) and a term.
     pub add: Combine,
     /// The operation `(x, y, chain)` used instead where the body is a product `x * y` at its top, and that product's operation.
-    pub mul_add: Option<(Op, Op)>,
+    pub mul_add: Option<(Combine, Op)>,
     /// The arithmetic of `add` and `mul_add`.
     pub arith: Device,
     /// A term.

@@ -642,7 +642,7 @@ pub enum Layout {
 /// An operation of a layout on a list of axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum LayoutOp {
-    /// Replaces an axis by (axis / by, axis % by), rounding its extent up where `pad`.
+    /// Replaces an axis by (axis / by, axis % by), the second perhaps from the end, rounding its extent up where `pad`.
     Split {
         /// Which axis.
         axis: u32,
@@ -650,6 +650,8 @@ pub enum LayoutOp {
         by: i64,
         /// Whether a ragged extent is allowed and padded.
         pad: bool,
+        /// Whether the places of a group are counted from its end.
+        back: bool,
     },
     /// The axes' new order, outermost first: a permutation.
     Order(Vec<u32>),

@@ -27,7 +27,7 @@ pub fn words(layout: &Layout) -> String {
 /// The axes that an array of these extents has in memory, outermost first. A split without `pad` is of a multiple.
 pub fn physical(layout: &Layout, extents: &[Ix]) -> Vec<Ix> {
     let outer = |extent: Ix, by: i64| Ix::Div(Box::new(crate::linear::sum(&extent, &Ix::Lit(by - 1))), by);
-    over(ops(layout), extents.to_vec(), |extent, by| match extent {
+    over(ops(layout), extents.to_vec(), |extent, by, _| match extent {
         Ix::Lit(n) => (Ix::Lit(groups(n, by)), Ix::Lit(by)),
         extent => (outer(extent, by), Ix::Lit(by)),
     })
@@ -35,7 +35,7 @@ pub fn physical(layout: &Layout, extents: &[Ix]) -> Vec<Ix> {
 
 /// The same of numbers, none of them negative.
 pub fn physical_lengths(layout: &Layout, extents: &[i64]) -> Vec<i64> {
-    over(ops(layout), extents.to_vec(), |extent, by| (groups(extent, by), by))
+    over(ops(layout), extents.to_vec(), |extent, by, _| (groups(extent, by), by))
 }
 
 /// How many elements an array has room for, with what its layout fills up; `None` where that is beyond 64 bits.
@@ -48,7 +48,10 @@ pub fn room(layout: &Layout, extents: &[i64]) -> Option<i64> {
 /// How many elements lie before the one at an index that is inside the extents.
 pub fn place(layout: &Layout, extents: &[i64], at: &[i64]) -> i64 {
     let lengths = physical_lengths(layout, extents);
-    let at = over(ops(layout), at.to_vec(), |i, by| (i.div_euclid(by), i.rem_euclid(by)));
+    let at = over(ops(layout), at.to_vec(), |i, by, back| {
+        let place = i.rem_euclid(by);
+        (i.div_euclid(by), if back { by - 1 - place } else { place })
+    });
     at.iter().zip(&lengths).fold(0, |place, (i, n)| place * n + i)
 }
 
@@ -57,7 +60,7 @@ pub fn divided(layout: &Layout, extents: &[Ix]) -> Vec<(Ix, i64)> {
     let mut axes = extents.to_vec();
     let mut out = Vec::new();
     for op in ops(layout) {
-        if let LayoutOp::Split { axis, by, pad: false } = op {
+        if let LayoutOp::Split { axis, by, pad: false, back: _ } = op {
             out.push((axes[*axis as usize].clone(), *by));
         }
         let one = Layout::Named { name: String::new(), ops: vec![op.clone()] };
@@ -66,12 +69,13 @@ pub fn divided(layout: &Layout, extents: &[Ix]) -> Vec<(Ix, i64)> {
     out
 }
 
-/// Follows the operations through a list of axes. `split` gives the two that an axis becomes, the outer one first.
-pub fn over<T>(ops: &[LayoutOp], mut axes: Vec<T>, mut split: impl FnMut(T, i64) -> (T, T)) -> Vec<T> {
+/// Follows the operations through a list of axes. `split` gives the two that an axis becomes, the outer one first; the last
+/// of what it is given is whether places are counted from a group's end.
+pub fn over<T>(ops: &[LayoutOp], mut axes: Vec<T>, mut split: impl FnMut(T, i64, bool) -> (T, T)) -> Vec<T> {
     for op in ops {
         match op {
-            LayoutOp::Split { axis, by, pad: _ } => {
-                let (outer, inner) = split(axes.remove(*axis as usize), *by);
+            LayoutOp::Split { axis, by, pad: _, back } => {
+                let (outer, inner) = split(axes.remove(*axis as usize), *by, *back);
                 axes.insert(*axis as usize, inner);
                 axes.insert(*axis as usize, outer);
             }
@@ -94,7 +98,7 @@ mod tests {
     use super::*;
 
     fn panels(r: i64) -> Layout {
-        let ops = vec![LayoutOp::Split { axis: 0, by: r, pad: true }, LayoutOp::Order(vec![0, 2, 1])];
+        let ops = vec![LayoutOp::Split { axis: 0, by: r, pad: true, back: false }, LayoutOp::Order(vec![0, 2, 1])];
         Layout::Named { name: format!("Panels {r}"), ops }
     }
 
@@ -129,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_not_filled_up_has_to_be_divisible() {
-        let by = |by, axis| LayoutOp::Split { axis, by, pad: false };
+        let by = |by, axis| LayoutOp::Split { axis, by, pad: false, back: false };
         let layout = Layout::Named { name: "L".into(), ops: vec![by(8, 0), by(2, 0)] };
         let divided = divided(&layout, &[Ix::Lit(64)]);
         assert_eq!(divided, [(Ix::Lit(64), 8), (Ix::Lit(8), 2)]);

@@ -356,6 +356,39 @@ pub enum MoveKind {
         /// Whether the last block may be shorter.
         ragged: bool,
     },
+    /// `cut S.k at e`: a loop as two, one after the other, the second from an index on.
+    Cut {
+        /// The loop.
+        of: LoopRef,
+        /// Where the second begins.
+        at: PatIx,
+    },
+    /// `cover S.l by n as q of N`: a loop in so many blocks, of which the last ones may be short or empty.
+    Cover {
+        /// The loop, which goes on counting inside the blocks.
+        of: LoopRef,
+        /// The size of a block, > 0.
+        by: i64,
+        /// The name of the loop over blocks.
+        outer: String,
+        /// How many blocks there are.
+        count: PatIx,
+    },
+    /// `relayout T.t as u`: a local array's cells as those of another, by a map.
+    Relayout {
+        /// Which program.
+        side: Side,
+        /// The local's name.
+        local: String,
+        /// The other's name.
+        name: String,
+        /// How long its axes are.
+        dims: Vec<i64>,
+        /// The local's axes, in the map.
+        axes: Vec<Var>,
+        /// The other's cell, in terms of them.
+        cell: Vec<Ix>,
+    },
     /// `join T.g, T.x`: a loop over blocks and the loop inside each block, as the loop that they cut.
     Join(LoopRef, LoopRef),
     /// `carry T.t as c`: a local that holds cells of an array, as those cells.
@@ -475,6 +508,16 @@ impl std::fmt::Display for MoveKind {
                 };
                 write!(f, "split {of} by {size} as {outer}{}", if *ragged { " ragged" } else { "" })
             }
+            MoveKind::Cut { of, at } => {
+                let at = match at {
+                    PatIx::Lit(n) => n.to_string(),
+                    PatIx::Name(name) | PatIx::Hole(name) => name.clone(),
+                    _ => "..".to_string(),
+                };
+                write!(f, "cut {of} at {at}")
+            }
+            MoveKind::Cover { of, by, outer, .. } => write!(f, "cover {of} by {by} as {outer} of .."),
+            MoveKind::Relayout { side, local, name, .. } => write!(f, "relayout {side}.{local} as {name}"),
             MoveKind::Join(a, b) => write!(f, "join {a}, {b}"),
             MoveKind::Carry { side, local, buffer } => write!(f, "carry {side}.{local} as {buffer}"),
             MoveKind::Narrow { side, local, axis, to } => {

@@ -106,6 +106,8 @@ pub enum StepForm {
     Registers(RegistersCall),
     /// `outer_products i c U V f`
     OuterProducts(OuterCall),
+    /// `dot_products k c f`
+    DotProducts(DotCall),
     /// `reduce x by (op: order)`
     Reduce {
         /// The sum.
@@ -162,6 +164,17 @@ pub struct OuterCall {
     pub columns: (i64, Span),
     /// What updates a block: the instructions of a name, of which one has to fit.
     pub through: (Vec<InstrId>, String, Span),
+}
+
+/// The arguments of `dot_products`; names with where they are written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DotCall {
+    /// The loop over the sum's index.
+    pub sum: StepArg,
+    /// The array.
+    pub into: StepArg,
+    /// The instruction that adds.
+    pub through: (InstrId, String, Span),
 }
 
 /// One index of a `split`.
@@ -251,6 +264,7 @@ impl StepCall {
             | StepForm::Keep { .. }
             | StepForm::Registers(_)
             | StepForm::OuterProducts(_)
+            | StepForm::DotProducts(_)
             | StepForm::Reduce { .. } => &self.name,
         }
     }
@@ -274,6 +288,7 @@ impl fmt::Display for StepCall {
                 }
                 write!(f, " lanes {lanes} through {through}")
             }
+            StepForm::DotProducts(d) => write!(f, "dot_products {} {} {}", d.sum, d.into, d.through.1),
             StepForm::OuterProducts(o) => {
                 write!(f, "outer_products {} {} {} {} {}", o.row, o.into, o.rows.0, o.columns.0, o.through.1)
             }

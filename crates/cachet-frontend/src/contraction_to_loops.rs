@@ -240,6 +240,25 @@ impl Lower<'_> {
         }
     }
 
+    /// One step of a semiring's sum. Where the implementation does nothing but call a function that has a name, the step is
+    /// that function: steps of schedules and instructions know it by its name.
+    fn step(&mut self, f: PureId, args: &[Word]) -> Word {
+        let own = |g: &PureId| self.program.impls.iter().any(|i| i.methods.contains(g));
+        if let Some(pure) = self.program.pures.get(f.index())
+            && let Word::Apply(g, given) = &pure.body
+            && !own(g)
+        {
+            let place = |w: &Word| match w {
+                Word::Local(l, at) if at.is_empty() => args.get(pure.params.iter().position(|p| p == l)?).cloned(),
+                _ => None,
+            };
+            if let Some(given) = given.iter().map(place).collect::<Option<Vec<_>>>() {
+                return Word::Apply(*g, given);
+            }
+        }
+        self.operation(f, args)
+    }
+
     /// The name, or the first of `k_2`, `k_3`, .. that neither a loop or `let` around, nor a size, nor an
     /// array has.
     fn free_name(&self, wanted: &str) -> String {
@@ -253,13 +272,16 @@ impl Lower<'_> {
     /// The next total: the chain with one term.
     fn term(&mut self, s: &Sum, chain: Word, subst: &Subst) -> Word {
         let op = |op: Op, args: Vec<Word>| Word::Op { op, arith: s.arith, args };
-        if let (Some((mul_add, mul)), Expr::Op(top, _, factors)) = (s.mul_add, &s.body)
-            && *top == mul
+        if let (Some((mul_add, mul)), Expr::Op(top, _, factors)) = (&s.mul_add, &s.body)
+            && top == mul
             && factors.len() == 2
         {
             let mut args = self.words(factors, subst);
             args.push(chain);
-            return op(mul_add, args);
+            return match mul_add {
+                Combine::Op(fused) => op(*fused, args),
+                Combine::Apply(f) => self.step(*f, &args),
+            };
         }
         let term = self.word(&s.body, subst);
         match &s.add {

@@ -140,7 +140,7 @@ impl World<'_> {
         let mut ops = Vec::new();
         for op in &l.ops {
             match op {
-                ast::LayoutOp::Split { axis, by, pad, name, span: _ } => {
+                ast::LayoutOp::Split { axis, by, pad, back, name, span: _ } => {
                     let at = position(self, &axes, axis)?;
                     let by = match self.ix(inside, by)? {
                         Ix::Lit(n) if (1..=MOST_IN_A_GROUP).contains(&n) => n,
@@ -157,7 +157,7 @@ impl World<'_> {
                             return Err(self.report(Diagnostic::error(codes::SIZE, by.span, message)));
                         }
                     };
-                    ops.push(LayoutOp::Split { axis: at as u32, by, pad: *pad });
+                    ops.push(LayoutOp::Split { axis: at as u32, by, pad: *pad, back: *back });
                     axes.insert(at, &name.name);
                 }
                 ast::LayoutOp::Order { axes: order, span: _ } => {

@@ -6,9 +6,9 @@ use crate::scope::{self, ItemRef};
 use crate::tree::Tree;
 use cachet_core::instance::{add_scratch, derive};
 use cachet_core::instr::OUTER_FMA;
-use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Role, TypeParam};
+use cachet_core::ir::{Binding, BufferInfo, Fun, FunId, Ix, Lit, Op, Prim, Role, TypeParam};
 use cachet_core::script::{
-    OuterCall, PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
+    DotCall, OuterCall, PackCall, RegistersCall, Script, SplitIndex, SplitLevel, SplitPart, StepArg, StepCall, StepForm,
 };
 use cachet_source::{Diagnostic, Span, codes};
 use cachet_syntax::ast::{self, Item, StepKind, StepParam, TargItem};
@@ -29,6 +29,8 @@ const BUILT_IN: &[&str] = &["split", "order", "grid over"];
 
 /// A step that is called like those of the library, and is none.
 const OUTER: &str = "outer_products";
+/// The step that makes calls of an instruction out of several terms of a sum.
+const DOT: &str = "dot_products";
 
 /// Reserves the function that a schedule makes, and, before it, that of the schedule it continues.
 pub(crate) fn reserve(world: &mut World<'_>, r: ItemRef) -> Done<()> {
@@ -399,6 +401,10 @@ impl Expansion {
         let tree = world.word_of(&mut Body::new(self.unit), with, &elem)?;
         match tree {
             Tree::Lit(lit) => Ok(lit),
+            // What has no literals of its own has bits.
+            Tree::Op(Op::Prim(Prim::FromBits(elem)), args) if of_bits(&args).is_some() => {
+                Ok(Lit { elem, bits: of_bits(&args).unwrap_or_default() })
+            }
             _ => {
                 let message = "a copy is filled up with a literal: `pad 16 with 0.0`";
                 Err(world.report(Diagnostic::error(codes::STEP_ARGUMENT, with.span, message)))
@@ -478,6 +484,29 @@ impl Expansion {
         }))
     }
 
+    /// `dot_products k c f`
+    fn dot_products(&mut self, world: &mut World<'_>, s: &ast::Step, args: &[StepArg]) -> Done<StepForm> {
+        let [sum, into, StepArg::Name { name, span, .. }] = args else {
+            let message = "`dot_products` takes the loop over a sum's index, the output and an instruction";
+            let d = Diagnostic::error(codes::STEP_ARGUMENT, s.span, message);
+            return Err(world.report(d.help("for example `dot_products k c dot_bf16x2`")));
+        };
+        let found = world.scope.find(self.unit, name);
+        let Some(id) = found.and_then(|r| world.instrs.get(&r)).copied() else {
+            if found.is_some_and(|r| world.refused.contains(&r)) {
+                return Err(Reported);
+            }
+            let message = match found {
+                Some(r) => format!("`{name}` is {}, not an instruction", world.item(r)),
+                None => format!("there is no instruction `{name}`"),
+            };
+            let d = Diagnostic::error(codes::UNKNOWN_NAME, *span, message);
+            let help = "those of the library come with `import \"cachet:simd\"`";
+            return Err(world.report(d.help(help)));
+        };
+        Ok(StepForm::DotProducts(DotCall { sum: sum.clone(), into: into.clone(), through: (id, name.clone(), *span) }))
+    }
+
     /// A step that is called by its name: of the library, the user's own, or a schedule function.
     fn named(&mut self, world: &mut World<'_>, s: &ast::Step, name: &ast::Ident, args: &[ast::StepArg]) -> Done<()> {
         let args = args.iter().map(|a| self.arg(world, a)).collect::<Done<Vec<_>>>()?;
@@ -497,6 +526,11 @@ impl Expansion {
                     format!("`{}` is {}, not a step", name.name, world.item(r)),
                 );
                 Err(world.report(d))
+            }
+            None if name.name == DOT => {
+                let form = self.dot_products(world, s, &args)?;
+                self.push(DOT.into(), form, s.span);
+                Ok(())
             }
             None if name.name == OUTER => {
                 let form = self.outer_products(world, s, &args)?;
@@ -661,5 +695,14 @@ fn built_in(kind: &StepKind) -> &'static str {
         StepKind::Parts(_) => "parts",
         StepKind::Element(_) => "element",
         StepKind::Call { .. } => "call",
+    }
+}
+
+/// The bits that are written.
+fn of_bits(args: &[Tree]) -> Option<u64> {
+    match args {
+        [Tree::Lit(lit)] => Some(lit.bits),
+        [Tree::Index(Ix::Lit(n), _)] => u64::try_from(*n).ok(),
+        _ => None,
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct SumTree {
     pub zero: Tree,
     pub add: Combine,
     /// The operation on a product and the chain, and the product's own.
-    pub mul_add: Option<(Op, Op)>,
+    pub mul_add: Option<(Combine, Op)>,
     pub body: Tree,
     pub ty: Ty,
     pub regroup: bool,

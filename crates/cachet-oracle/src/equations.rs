@@ -222,12 +222,15 @@ impl Eval<'_> {
     }
 
     fn term(&mut self, s: &Sum, env: &mut Vec<i64>, total: Typed, own: usize, chain: usize) -> Found<Typed> {
-        if let (Some((fused, product)), Expr::Op(op, _, args)) = (s.mul_add, &s.body)
-            && *op == product
+        if let (Some((fused, product)), Expr::Op(op, _, args)) = (&s.mul_add, &s.body)
+            && op == product
             && let [x, y] = args.as_slice()
         {
             let (x, y) = (self.expr(x, env, own, chain)?, self.expr(y, env, own, chain)?);
-            return self.operation(fused, s.arith, vec![x, y, total], chain);
+            return match fused {
+                Combine::Op(op) => self.operation(*op, s.arith, vec![x, y, total], chain),
+                Combine::Apply(f) => self.apply(*f, vec![x, y, total], chain),
+            };
         }
         let term = self.expr(&s.body, env, own, chain)?;
         match s.add {

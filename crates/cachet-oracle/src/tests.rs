@@ -180,7 +180,7 @@ fn equation(fused: bool, guard: Option<i64>) -> Contraction {
         }],
         zero: Expr::Lit(Lit { elem: Elem::F32, bits: 0x8000_0000 }),
         add: Combine::Op(Op::Prim(Prim::Add)),
-        mul_add: fused.then_some((Op::Prim(Prim::Fma), Op::Prim(Prim::Mul))),
+        mul_add: fused.then_some((Combine::Op(Op::Prim(Prim::Fma)), Op::Prim(Prim::Mul))),
         arith: Device::HOST,
         body,
         ty: F32,

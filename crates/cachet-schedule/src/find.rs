@@ -129,6 +129,9 @@ impl Search<'_> {
             | MoveKind::First(_)
             | MoveKind::SelfStore(..)
             | MoveKind::Copy(..)
+            | MoveKind::Cut { .. }
+            | MoveKind::Cover { .. }
+            | MoveKind::Relayout { .. }
             | MoveKind::Join(..)
             | MoveKind::Carry { .. }
             | MoveKind::Narrow { .. }

@@ -24,7 +24,7 @@ pub use steps::Splits;
 use cachet_core::ir::{Fun, Program};
 use cachet_core::pattern::StepDef;
 use cachet_core::rewrite::number_grids;
-use cachet_core::script::{OuterCall, PackCall, RegistersCall, Rewrite, StepArg, StepCall, StepForm};
+use cachet_core::script::{DotCall, OuterCall, PackCall, RegistersCall, Rewrite, StepArg, StepCall, StepForm};
 use cachet_source::Diagnostic;
 
 /// Applies one step to the program so far; `splits` remembers what `x.outer` and `x.inner` mean.
@@ -77,6 +77,11 @@ fn changed(
             let row = splits.resolve(std::slice::from_ref(&outer.row), call)?;
             let outer = OuterCall { row: row.into_iter().next().unwrap_or(outer.row.clone()), ..outer.clone() };
             steps::outer::apply(program, fun, call, &outer)
+        }
+        StepForm::DotProducts(dot) => {
+            let sum = splits.resolve(std::slice::from_ref(&dot.sum), call)?;
+            let dot = DotCall { sum: sum.into_iter().next().unwrap_or(dot.sum.clone()), ..dot.clone() };
+            steps::dot::apply(program, fun, call, &dot)
         }
         StepForm::Reduce { of, op, at } => {
             let of = splits.resolve(std::slice::from_ref(of), call)?;

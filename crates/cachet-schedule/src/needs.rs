@@ -24,6 +24,9 @@ pub fn require(after: &mut Fun, recipe: &[Move], before: &Fun, site: &Site) {
             | MoveKind::First(_)
             | MoveKind::SelfStore(..)
             | MoveKind::Copy(..)
+            | MoveKind::Cut { .. }
+            | MoveKind::Cover { .. }
+            | MoveKind::Relayout { .. }
             | MoveKind::Join(..)
             | MoveKind::Carry { .. }
             | MoveKind::Narrow { .. }

@@ -1,8 +1,9 @@
 //! Steps that are written here, because their shape is not one pattern: `split`, `order`, `grid over`, `pack`,
-//! `keep`, `registers`, `outer_products`, `reduce .. by`.
+//! `keep`, `registers`, `outer_products`, `dot_products`, `reduce .. by`.
 //!
 //! They are as little believed as those of the library: each returns a program, a site and a recipe.
 
+pub mod dot;
 pub mod grid;
 pub mod keep;
 pub mod nest;
@@ -12,6 +13,7 @@ pub mod pack;
 pub mod reduce;
 pub mod registers;
 pub mod split;
+mod tile;
 
 use crate::refusal;
 use cachet_core::ir::{Fun, Stmt, StmtKind, Var};

@@ -273,6 +273,7 @@ impl Given {
             | StepForm::GridOver(_)
             | StepForm::Registers(_)
             | StepForm::OuterProducts(_)
+            | StepForm::DotProducts(_)
             | StepForm::Reduce { .. } => {}
         }
     }
@@ -341,6 +342,10 @@ impl Given {
             StepForm::OuterProducts(o) => {
                 let (row, u, v) = (self.name(&o.row), self.size(o.rows.0), self.size(o.columns.0));
                 format!("outer_products {row} {} {u} {v} {}", o.into, o.through.1)
+            }
+            StepForm::DotProducts(d) => {
+                let sum = self.name(&d.sum);
+                format!("dot_products {sum} {} {}", d.into, d.through.1)
             }
             StepForm::Keep { buffer, along, level, into } => {
                 let along = self.name(along);
@@ -644,6 +649,7 @@ fn note_summed(call: &StepCall, summed: &mut BTreeSet<String>) {
         | StepForm::Keep { .. }
         | StepForm::Registers(_)
         | StepForm::OuterProducts(_)
+        | StepForm::DotProducts(_)
         | StepForm::Reduce { .. } => {}
     }
 }
@@ -663,7 +669,11 @@ pub fn blocks(steps: &[StepCall]) -> Vec<i64> {
             StepForm::Registers(r) => out.extend(r.row.iter().map(|(_, rows)| rows.0).chain([r.lanes.0])),
             StepForm::OuterProducts(o) => out.extend([o.rows.0, o.columns.0]),
             StepForm::Pack(p) => out.extend(p.lanes),
-            StepForm::Order(_) | StepForm::GridOver(_) | StepForm::Keep { .. } | StepForm::Reduce { .. } => {}
+            StepForm::Order(_)
+            | StepForm::GridOver(_)
+            | StepForm::Keep { .. }
+            | StepForm::DotProducts(_)
+            | StepForm::Reduce { .. } => {}
         }
     }
     out

@@ -98,6 +98,42 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
             ]
         }
         MoveKind::Given(_) => vec![("nothing".into(), MoveKind::Given(PatGuard::Known(Guard::Const(true))))],
+        MoveKind::Cut { of, at } => {
+            let moved = |by: i64| match at {
+                PatIx::Known(ix) => PatIx::Known(Ix::Add(Box::new(ix.clone()), Box::new(Ix::Lit(by)))),
+                other => other.clone(),
+            };
+            let made = |at: PatIx| MoveKind::Cut { of: of.clone(), at };
+            vec![("one earlier".into(), made(moved(-1))), ("one later".into(), made(moved(1)))]
+        }
+        MoveKind::Cover { of, by, outer, count } => {
+            let made = |by: i64, count: &PatIx| MoveKind::Cover {
+                of: of.clone(),
+                by,
+                outer: outer.clone(),
+                count: count.clone(),
+            };
+            let fewer = match count {
+                PatIx::Known(ix) => PatIx::Known(Ix::Sub(Box::new(ix.clone()), Box::new(Ix::Lit(1)))),
+                other => other.clone(),
+            };
+            vec![("a block fewer".into(), made(*by, &fewer)), ("longer blocks".into(), made(*by + 1, count))]
+        }
+        MoveKind::Relayout { side, local, name, dims, axes, cell } => {
+            let made = |cell: Vec<Ix>| MoveKind::Relayout {
+                side: *side,
+                local: local.clone(),
+                name: name.clone(),
+                dims: dims.clone(),
+                axes: axes.clone(),
+                cell,
+            };
+            let one = |ix: &Ix| Ix::Add(Box::new(ix.clone()), Box::new(Ix::Lit(1)));
+            vec![
+                ("all cells one".into(), made(cell.iter().map(|_| Ix::Lit(0)).collect())),
+                ("beyond the end".into(), made(cell.iter().map(one).collect())),
+            ]
+        }
         MoveKind::Join(a, b) => {
             vec![("the other way round".into(), MoveKind::Join(b.clone(), a.clone()))]
         }

@@ -126,6 +126,7 @@ fn each_name(step: &mut StepCall, change: &mut impl FnMut(&mut StepArg)) {
         StepForm::Registers(r) => {
             r.row.iter_mut().map(|(row, _)| row).chain([&mut r.lane, &mut r.into]).for_each(|a| arg(a, change));
         }
+        StepForm::DotProducts(d) => [&mut d.sum, &mut d.into].into_iter().for_each(|a| arg(a, change)),
         StepForm::OuterProducts(o) => [&mut o.row, &mut o.into].into_iter().for_each(|a| arg(a, change)),
         StepForm::Reduce { of, .. } => arg(of, change),
     }

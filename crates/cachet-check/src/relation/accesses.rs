@@ -26,10 +26,13 @@ pub(super) struct Access {
     pub span: Span,
 }
 
+/// A cell of a local array, with what encloses it.
+type CellUse = (Local, Vec<Ix>, Vec<FrameKind>, Span);
+
 impl Relation<'_> {
     /// The accesses of a block to buffers and to locals declared outside it.
     pub(super) fn accesses(&self, block: &Block) -> Result<Vec<Access>, Diagnostic> {
-        let mut out = Vec::new();
+        let (mut out, mut cells) = (Vec::new(), Vec::new());
         for event in events_of(block) {
             let inner: Vec<FrameKind> = event.frames.into_iter().map(|f| f.kind).collect();
             let (access, write) = match event.what {
@@ -41,6 +44,10 @@ impl Relation<'_> {
                         "the call of {name} stands among the statements to be reordered; write its body out instead"
                     )));
                 }
+                What::Cell(l, at) if !at.is_empty() => {
+                    cells.push((l, at, inner, event.span));
+                    continue;
+                }
                 // That it fits is a condition of the program as a whole; locals follow below.
                 What::Convert(..) | What::Cell(..) => continue,
                 What::ReadAll(_) | What::Compare(..) | What::Alloc(_) => {
@@ -51,19 +58,25 @@ impl Relation<'_> {
             let span = if access.span.0.lo == access.span.0.hi { event.span } else { access.span.0 };
             out.push(Access { place: Place::Buffer(buffer), at: access.at, write, inner, span });
         }
-        self.locals(block, &mut out)?;
+        self.locals(block, cells, &mut out)?;
         Ok(out)
     }
 
-    fn locals(&self, block: &Block, out: &mut Vec<Access>) -> Result<(), Diagnostic> {
+    fn locals(&self, block: &Block, cells: Vec<CellUse>, out: &mut Vec<Access>) -> Result<(), Diagnostic> {
         let mut uses = Locals::default();
         visit_block(&mut uses, block);
         if uses.prints {
             return Err(self.misfit("`print` stands among the statements to be reordered"));
         }
-        // One cell stands for all of a local: a local is small, and which cell is meant never decides a real case.
+        // A cell of an array that is written somewhere counts as written wherever it is used.
+        for (l, at, inner, span) in cells {
+            if uses.written.contains(&l) && !uses.declared.contains(&l) {
+                out.push(Access { place: Place::Local(l), at, write: true, inner, span });
+            }
+        }
         for (set, write) in [(&uses.read, false), (&uses.written, true)] {
-            for l in set.difference(&uses.declared) {
+            let single = |l: &&Local| self.fun.locals[l.index()].dims.is_empty();
+            for l in set.difference(&uses.declared).filter(single) {
                 out.push(Access {
                     place: Place::Local(*l),
                     at: Vec::new(),

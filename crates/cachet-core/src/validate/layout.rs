@@ -16,7 +16,7 @@ pub(super) fn fault(info: &BufferInfo, sizes: &[Var]) -> Option<&'static str> {
     let mut axes = info.extents.len();
     for op in ops {
         match op {
-            LayoutOp::Split { axis, by, pad: _ } => {
+            LayoutOp::Split { axis, by, pad: _, back: _ } => {
                 if *axis as usize >= axes || *by <= 0 {
                     return Some("has a layout that splits what there is not");
                 }

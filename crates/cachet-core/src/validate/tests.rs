@@ -334,7 +334,7 @@ fn implementations_graphs_and_pure_functions() {
 #[test]
 fn layouts_and_strides() {
     let named = |ops: Vec<LayoutOp>| Layout::Named { name: "L".into(), ops };
-    let split = |axis, by| LayoutOp::Split { axis, by, pad: true };
+    let split = |axis, by| LayoutOp::Split { axis, by, pad: true, back: false };
     let mut f = matmul();
     f.buffers[0].layout = named(vec![split(0, 4), LayoutOp::Order(vec![0, 2, 1])]);
     f.buffers[1].strides = Strides::Given(vec![f.sizes[0], f.sizes[1]]);

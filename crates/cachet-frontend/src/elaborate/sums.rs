@@ -11,7 +11,7 @@ use cachet_syntax::ast::{BinaryOp, Binder, Expr, ExprKind, Type, TypeKind};
 struct Algebra {
     zero: Tree,
     add: Combine,
-    mul_add: Option<(Op, Op)>,
+    mul_add: Option<(Combine, Op)>,
 }
 
 impl World<'_> {
@@ -81,7 +81,7 @@ impl World<'_> {
                 (self.plus_times(body, &ty, term, span)?, tree, ty)
             }
             Some(m) => {
-                let (algebra, ty) = self.monoid(body, m)?;
+                let (algebra, ty) = self.monoid(body, m, is_product(term))?;
                 let tree = self.word_of(body, term, &ty)?;
                 (algebra, tree, ty)
             }
@@ -101,15 +101,14 @@ impl World<'_> {
 
     /// The additions and products of a type: a float's own, or those of a type parameter.
     fn plus_times(&mut self, body: &Body, ty: &Ty, term: &Expr, span: Span) -> Done<Algebra> {
-        // A product at the top is written as one: `a * b`, also in parentheses.
-        let product = matches!(&term.kind, ExprKind::Binary { op: BinaryOp::Mul, .. });
+        let product = is_product(term);
         match ty {
             Ty::Elem(e @ (Elem::F32 | Elem::F64)) => {
                 let bits = if *e == Elem::F64 { 1 << 63 } else { 0x8000_0000 };
                 Ok(Algebra {
                     zero: Tree::Lit(Lit { elem: *e, bits }),
                     add: Combine::Op(Op::Prim(Prim::Add)),
-                    mul_add: product.then_some((Op::Prim(Prim::Fma), Op::Prim(Prim::Mul))),
+                    mul_add: product.then_some((Combine::Op(Op::Prim(Prim::Fma)), Op::Prim(Prim::Mul))),
                 })
             }
             Ty::Elem(Elem::F16 | Elem::BF16 | Elem::Bool) | Ty::Tuple(_) => {
@@ -133,7 +132,7 @@ impl World<'_> {
                     (Some(zero), Some(add), Some(mul), Some(mul_add)) => Ok(Algebra {
                         zero: Tree::Op(zero, vec![]),
                         add: Combine::Op(add),
-                        mul_add: product.then_some((mul_add, mul)),
+                        mul_add: product.then_some((Combine::Op(mul_add), mul)),
                     }),
                     _ => {
                         let message =
@@ -145,8 +144,9 @@ impl World<'_> {
         }
     }
 
-    /// A monoid's implementation: its empty value and what combines two.
-    fn monoid(&mut self, body: &Body, ty: &Type) -> Done<(Algebra, Ty)> {
+    /// A monoid's implementation: its empty value and what combines two; or a semiring's, whose own product is the one that
+    /// stands at the top of a term.
+    fn monoid(&mut self, body: &Body, ty: &Type, product: bool) -> Done<(Algebra, Ty)> {
         let own = ty.as_path().and_then(|p| p.as_ident()).and_then(|n| body.find(&n.name));
         if let Some(Meaning::TypeParam(p)) = own {
             let interface = &self.module.program.interfaces[body.type_params[p.index()].interface as usize];
@@ -179,10 +179,17 @@ impl World<'_> {
                 let zero = Tree::Apply(empty, vec![]);
                 Ok((Algebra { zero, add: Combine::Apply(combine), mul_add: None }, imp.value))
             }
-            _ => {
-                let message = format!("{name} implements {}, and a reduction needs a Monoid", interface.name);
-                Err(self.report(Diagnostic::error(codes::BINDING, ty.span, message)))
-            }
+            _ => match (method("zero"), method("add"), method("mul_add")) {
+                (Some(zero), Some(add), Some(mul_add)) => {
+                    let mul_add = product.then_some((Combine::Apply(mul_add), Op::Prim(Prim::Mul)));
+                    Ok((Algebra { zero: Tree::Apply(zero, vec![]), add: Combine::Apply(add), mul_add }, imp.value))
+                }
+                _ => {
+                    let message =
+                        format!("{name} implements {}, and a reduction needs a Monoid or a Semiring", interface.name);
+                    Err(self.report(Diagnostic::error(codes::BINDING, ty.span, message)))
+                }
+            },
         }
     }
 
@@ -219,4 +226,9 @@ impl World<'_> {
         }
         Ok(out)
     }
+}
+
+/// Whether a product stands at the top: `a * b`, also in parentheses.
+fn is_product(term: &Expr) -> bool {
+    matches!(&term.kind, ExprKind::Binary { op: BinaryOp::Mul, .. })
 }

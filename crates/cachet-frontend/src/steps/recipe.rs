@@ -46,6 +46,7 @@ fn line(world: &mut World<'_>, m: &ast::Move) -> Done<core::Move> {
         ast::MoveKind::Reorder { from: ast::Side::S, to: ast::Side::T, lines } => reorder(world, m, lines)?,
         ast::MoveKind::SelfStore(r) => MoveKind::SelfStore(side(r.side), r.name.name.clone()),
         ast::MoveKind::Copy(r) => MoveKind::Copy(side(r.side), r.name.name.clone()),
+        ast::MoveKind::Cut { index, at } => MoveKind::Cut { of: loop_ref(index), at: index_of(world, at)? },
         ast::MoveKind::Join(a, b) => MoveKind::Join(loop_ref(a), loop_ref(b)),
         ast::MoveKind::Carry { local, buffer } => {
             MoveKind::Carry { side: side(local.side), local: local.name.name.clone(), buffer: buffer.name.clone() }
@@ -188,6 +189,8 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         MoveKind::Split { of, by, outer, ragged } => MoveKind::Split { of: mark(of), by, outer, ragged },
         MoveKind::First(l) => MoveKind::First(mark(l)),
         MoveKind::Unroll(l) => MoveKind::Unroll(mark(l)),
+        MoveKind::Cut { of, at } => MoveKind::Cut { of: mark(of), at },
+        MoveKind::Cover { of, by, outer, count } => MoveKind::Cover { of: mark(of), by, outer, count },
         MoveKind::Join(a, b) => MoveKind::Join(mark(a), mark(b)),
         MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: mark(of), op, by },
         MoveKind::Case { guard, then, els } => {
@@ -198,6 +201,7 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         | MoveKind::Copy(..)
         | MoveKind::Carry { .. }
         | MoveKind::Narrow { .. }
+        | MoveKind::Relayout { .. }
         | MoveKind::Lanes(..)
         | MoveKind::Unfold(..)
         | MoveKind::Given(_) => kind,
@@ -220,6 +224,7 @@ pub(super) fn check_names(
             ast::MoveKind::Interchange(l)
             | ast::MoveKind::Distribute { index: l, .. }
             | ast::MoveKind::Split { index: l, .. }
+            | ast::MoveKind::Cut { index: l, .. }
             | ast::MoveKind::Regroup { index: l, .. }
             | ast::MoveKind::Unroll(l) => (None, vec![l]),
             ast::MoveKind::SelfStore(b) | ast::MoveKind::Copy(b) => (Some(&b.name), vec![]),
@@ -275,6 +280,7 @@ fn word_of(m: &ast::MoveKind) -> &'static str {
         ast::MoveKind::Distribute { .. } => "distribute",
         ast::MoveKind::Fuse(..) => "fuse",
         ast::MoveKind::Split { .. } => "split",
+        ast::MoveKind::Cut { .. } => "cut",
         ast::MoveKind::Join(..) => "join",
         ast::MoveKind::Reorder { .. } => "reorder",
         ast::MoveKind::Carry { .. } => "carry",

@@ -78,9 +78,10 @@ macro_rules! bind {
                             .map_err(|_| $symbol)?
                     };
                 )*
-                // SAFETY: as above.
-                let run_passes_on_function =
-                    unsafe { library.get::<RunOnFunction>(b"LLVMRunPassesOnFunction").ok().map(|f| *f) };
+                let run_passes_on_function = {
+                    // SAFETY: as above.
+                    unsafe { library.get::<RunOnFunction>(b"LLVMRunPassesOnFunction").ok().map(|f| *f) }
+                };
                 Ok(Api { library, run_passes_on_function, $($field),* })
             }
         }

@@ -70,6 +70,11 @@ impl Words<'_> {
             MoveKind::First(l) => MoveKind::First(self.loop_ref(l)),
             MoveKind::SelfStore(side, b) => MoveKind::SelfStore(*side, self.buffer(b)),
             MoveKind::Copy(side, b) => MoveKind::Copy(*side, self.buffer(b)),
+            MoveKind::Cut { of, at } => {
+                MoveKind::Cut { of: self.loop_ref(of), at: PatIx::Known(self.ix(at, of.side)?) }
+            }
+            // Only steps that are written in Rust make these, with what they know of the program.
+            MoveKind::Cover { .. } | MoveKind::Relayout { .. } => kind.clone(),
             MoveKind::Join(a, b) => MoveKind::Join(self.loop_ref(a), self.loop_ref(b)),
             MoveKind::Carry { side, local, buffer } => {
                 MoveKind::Carry { side: *side, local: self.local(local, *side), buffer: self.buffer(buffer) }

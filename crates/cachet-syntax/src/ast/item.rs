@@ -223,7 +223,7 @@ pub struct Layout {
 /// A line of a layout.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LayoutOp {
-    /// `split i by r pad as p`: `p` counts groups, `i` keeps the place in a group.
+    /// `split i by r pad as p`: `p` counts groups, `i` keeps the place in a group; `backwards`, from its end.
     Split {
         /// The axis.
         axis: Ident,
@@ -231,6 +231,8 @@ pub enum LayoutOp {
         by: Expr,
         /// Whether the last group is filled up.
         pad: bool,
+        /// Whether the places of a group are counted from its end.
+        back: bool,
         /// The new, outer axis.
         name: Ident,
         /// Where.

@@ -355,6 +355,13 @@ pub enum MoveKind {
         /// Whether the last block may be shorter.
         ragged: bool,
     },
+    /// `cut S.k at e`.
+    Cut {
+        /// The loop.
+        index: SideRef,
+        /// Where the second begins.
+        at: Expr,
+    },
     /// `join T.t, T.l`.
     Join(SideRef, SideRef),
     /// `reorder S to T init: back (gk = 0) all: by (…) back (…)`.

@@ -343,9 +343,10 @@ impl Parser<'_> {
             self.expect_word("by")?;
             let by = self.size()?;
             let pad = self.eat_word("pad");
+            let back = self.eat_word("backwards");
             self.expect_word("as")?;
             let name = self.name("the new axis's name")?;
-            return Ok(LayoutOp::Split { axis, by, pad, name, span: self.span_from(lo) });
+            return Ok(LayoutOp::Split { axis, by, pad, back, name, span: self.span_from(lo) });
         }
         if self.eat_word("order") {
             let axes = self.list(|p| p.name("an axis's name"))?;

@@ -134,6 +134,7 @@ impl Parser<'_> {
             "distribute",
             "fuse",
             "split",
+            "cut",
             "join",
             "reorder",
             "carry",
@@ -177,6 +178,11 @@ impl Parser<'_> {
                 Ok(MoveKind::Fuse(a, b))
             }
             "split" => self.split_move(),
+            "cut" => {
+                let index = self.side_ref()?;
+                self.expect_word("at")?;
+                Ok(MoveKind::Cut { index, at: self.size()? })
+            }
             "join" => {
                 let (a, b) = self.two_refs()?;
                 Ok(MoveKind::Join(a, b))

@@ -1,7 +1,7 @@
 //! Which contractions do libraries compute too? Recognised by their equation, whatever their names.
 
 use super::inputs::Inputs;
-use cachet_core::equations::{Contraction, Expr, Target};
+use cachet_core::equations::{Combine, Contraction, Expr, Target};
 use cachet_core::ir::{Access, Domain, Elem, Ix, Op, Prim, Var};
 use cachet_core::sized::value;
 use cachet_runtime::{AlignedBuffer, Peer, Product, view};
@@ -20,7 +20,7 @@ pub(super) fn counterpart(c: &Contraction, sizes: &[i64], inputs: &Inputs) -> Op
     let (Target::Output(_), Expr::Sum(sum)) = (&equation.target, &equation.value) else { return None };
     let [binder] = sum.binders.as_slice() else { return None };
     let Expr::Op(Op::Prim(Prim::Mul) | Op::Method(..), _, factors) = &sum.body else { return None };
-    if binder.guard.is_some() || sum.mul_add.is_none() {
+    if binder.guard.is_some() || !matches!(sum.mul_add, Some((Combine::Op(_), _))) {
         return None;
     }
     let [Expr::Read(x), Expr::Read(y)] = factors.as_slice() else { return None };

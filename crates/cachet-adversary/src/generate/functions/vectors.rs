@@ -606,7 +606,7 @@ impl Draw<'_> {
 
     /// Another order in memory, for an array of one's own.
     pub(super) fn layout(&mut self, rank: usize) -> Layout {
-        let split = |axis: usize, by: i64| LayoutOp::Split { axis: axis as u32, by, pad: true };
+        let split = |axis: usize, by: i64| LayoutOp::Split { axis: axis as u32, by, pad: true, back: false };
         let by = self.pick(&[1, 2, 3, 4, 8, 16, 5]);
         let mut ops = match (rank, self.below(4)) {
             (1, _) => vec![split(0, by)],

@@ -143,6 +143,10 @@ fn move_of(line: &Move) -> Move {
             MoveKind::Split { of: of(l), by: by.clone(), outer: outer.clone(), ragged: *ragged }
         }
         MoveKind::First(l) => MoveKind::First(of(l)),
+        MoveKind::Cut { of: l, at } => MoveKind::Cut { of: of(l), at: at.clone() },
+        MoveKind::Cover { of: l, by, outer, count } => {
+            MoveKind::Cover { of: of(l), by: *by, outer: outer.clone(), count: count.clone() }
+        }
         MoveKind::Join(a, b) => MoveKind::Join(of(a), of(b)),
         MoveKind::Unroll(l) => MoveKind::Unroll(of(l)),
         MoveKind::Regroup { of: l, op, by } => MoveKind::Regroup { of: of(l), op: op.clone(), by: *by },
@@ -151,6 +155,7 @@ fn move_of(line: &Move) -> Move {
         | MoveKind::Copy(..)
         | MoveKind::Carry { .. }
         | MoveKind::Narrow { .. }
+        | MoveKind::Relayout { .. }
         | MoveKind::Lanes(..)
         | MoveKind::Unfold(..)
         | MoveKind::Case { .. }
