@@ -119,7 +119,7 @@ impl Lower<'_, '_> {
     /// A version where all lanes are in use, one for each number of pieces that are, where `each`, and one for any mask.
     fn columns(&mut self, rest: &[Stmt], each: bool) -> Outcome<()> {
         let Some(trim) = Trim::of(self.fun, rest).filter(|t| self.known.value(&t.active).is_none()) else {
-            return self.block_in_place(rest);
+            return self.whole_rows(rest);
         };
         let width = self.module.lanes_of(trim.elem);
         let pieces = trim.lanes / width;
@@ -202,6 +202,32 @@ impl Lower<'_, '_> {
         self.em.line("unreachable");
         self.em.open(&after);
         self.stack = stack;
+        Ok(())
+    }
+
+    /// Where a row takes several vectors: a version where all of them are in use, and one for any mask.
+    fn whole_rows(&mut self, rest: &[Stmt]) -> Outcome<()> {
+        let Some((active, lanes)) = lanes_of_parts(self.fun, rest).filter(|(ix, _)| self.known.value(ix).is_none())
+        else {
+            return self.block_in_place(rest);
+        };
+        let count = self.ix(&active)?;
+        let (whole, part, after) = (self.em.block(), self.em.block(), self.em.block());
+        let all = self.em.def(format_args!("icmp eq i64 {count}, {lanes}"));
+        self.em.branch(&all, &whole, &part);
+        let stack = self.stack;
+        self.em.open(&whole);
+        self.known.push(&active, lanes);
+        let done = self.block_in_place(rest);
+        self.known.pop();
+        done?;
+        self.em.jump(&after);
+        self.em.open(&part);
+        self.stack = stack;
+        self.block_in_place(rest)?;
+        self.stack = stack;
+        self.em.jump(&after);
+        self.em.open(&after);
         Ok(())
     }
 
@@ -303,6 +329,27 @@ impl Lower<'_, '_> {
         self.bind(local, Place::Slots { ty: init.ty.clone(), dims, slots: vec![slot] });
         Ok(())
     }
+}
+
+/// How many lanes of a row are in use and how many there are, where each row takes several vectors: vector `q` of `0 .. n` has
+/// `max 0 (min w (active - w * q))` of them.
+fn lanes_of_parts(fun: &Fun, rest: &[Stmt]) -> Option<(Ix, i64)> {
+    let mut open: Vec<(&Stmt, Option<(Var, i64)>)> = rest.iter().map(|s| (s, None)).collect();
+    while let Some((s, around)) = open.pop() {
+        let StmtKind::For { var, domain: Domain::Range { lo: Ix::Lit(0), hi }, body } = &s.kind else { continue };
+        if let (Some(lanes), Some((q, n))) = (vectors::of(&fun.vars, s), around)
+            && let Ix::Max(_, least) = hi
+            && let Ix::Min(_, left) = &**least
+            && let Ix::Sub(active, before) = &**left
+            && matches!(&**before, Ix::Mul(w, by) if *w == lanes.count && **by == Ix::Var(q))
+            && !names_a_loop_of(active, rest)
+        {
+            return Some(((**active).clone(), lanes.count.checked_mul(n)?));
+        }
+        let inside = if let Ix::Lit(n) = hi { Some((*var, *n)) } else { None };
+        open.extend(body.iter().map(|s| (s, inside)));
+    }
+    None
 }
 
 /// Whether an index depends on a loop that stands among some statements.

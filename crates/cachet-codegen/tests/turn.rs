@@ -72,7 +72,7 @@ fn copies_turn_every_word() {
 #[test]
 fn groups_of_a_layout_bound_the_squares() {
     let Some(llvm) = common::llvm() else { return };
-    let ops = vec![LayoutOp::Split { axis: 1, by: 4, pad: true }, LayoutOp::Order(vec![1, 0, 2])];
+    let ops = vec![LayoutOp::Split { axis: 1, by: 4, pad: true, back: false }, LayoutOp::Order(vec![1, 0, 2])];
     let groups = Layout::Named { name: "Quads".into(), ops };
     for options in processors(&llvm) {
         let p = program(vec![transposed(Elem::F32, false, groups.clone())]);

@@ -433,4 +433,28 @@ schedule tile_packed of matmul @(S = PlusTimes f32)
   parallel gi
   pack_lanes b into packB along gj over (b0, b1, bt) lanes 3
   registers (i, j) into c rows 2 lanes 2 through fma
+
+// Two terms at once, the second first.
+instr fn two_terms (a: Vec f32 2) (b: Vec f32 4) (acc: Vec f32 2) -> Vec f32 2 =
+  var sums: Vec f32 2 = acc
+  for l in 0 .. 2 do
+    let first = fma (a[1]) (b[2 * l + 1]) (acc[l])
+    sums[l] = fma (a[0]) (b[2 * l]) first
+  sums
+
+schedule grouped_in_parts of matmul @(S = PlusTimes f32) =
+  split i by 2 as gi ragged
+  split j by 4 as gj ragged
+  order (gi, gj, i, j)
+  registers (i, j) into c rows 2 lanes 4 through fma
+  dot_products k c two_terms
+
+schedule grouped_from_cells of matmul @(S = PlusTimes f32) =
+  zero (i, j) c
+  split k by 3 as gk ragged
+  split i by 2 as gi
+  split j by 2 as gj
+  order (gk, gi, gj, i, j)
+  registers (i, j) into c rows 2 lanes 2 through fma
+  dot_products k c two_terms
 "#;
