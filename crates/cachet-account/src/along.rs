@@ -10,9 +10,9 @@ use cachet_core::ir::{Access, BlockPart, Ix, Layout, Stmt, StmtKind, Strides, Va
 use cachet_core::linear::Linear;
 use cachet_core::rewrite::{Live, Visit, visit_stmt, visit_word};
 
-/// What an iteration of a loop over `v` with this body is issued as, and what is issued once for the whole loop; `None` where it
-/// is issued as it stands.
-pub(crate) fn issued(walk: &Walk<'_, '_>, v: Var, body: &[Stmt], each: &Tally) -> Option<(Tally, Tally)> {
+/// What of an iteration of a loop over `v` with this body is issued for many at once, or once for all; nothing where it is issued as
+/// it stands.
+pub(crate) fn issued(walk: &Walk<'_, '_>, v: Var, body: &[Stmt], each: &Tally) -> Tally {
     let mut found = Found { plain: true, ..Found::default() };
     body.iter().for_each(|s| found.stmt(s));
     let moving = |a: &Access| step(walk, v, a) == Some(1);
@@ -21,28 +21,21 @@ pub(crate) fn issued(walk: &Walk<'_, '_>, v: Var, body: &[Stmt], each: &Tally) -
         && found.stores.iter().all(moving)
         && found.loads.iter().all(|a| step(walk, v, a).is_some())
         && found.loads.iter().all(|a| found.stores.iter().all(|s| s.buffer != a.buffer || s.at == a.at));
+    let mut out = Tally::default();
     if !vectors {
-        return None;
+        return out;
     }
-    let (mut along, mut once) = (Tally::default(), Tally::default());
     for (what, n) in &each.0 {
-        match what {
-            What::Load(_) => {}
-            What::Issued { .. } | What::Store(_) => along.add(What::Along(Box::new(what.clone())), n),
-            What::Read(_) | What::Written(_) | What::Work(_) | What::Chained { .. } | What::Along(_) => {
-                along.add(what.clone(), n);
-            }
+        if matches!(what, What::Issued { .. } | What::Store(_)) {
+            out.add(What::Along(Box::new(what.clone())), n);
         }
     }
-    let one = Count::lit(1);
     for a in &found.loads {
-        let load = What::Load(walk.at_once(a.buffer, 1));
-        match moving(a) {
-            true => along.add(What::Along(Box::new(load)), &one),
-            false => once.add(load, &one),
-        }
+        let bytes = walk.at_once(a.buffer, 1);
+        let how = if moving(a) { What::Along(Box::new(What::Load(bytes))) } else { What::Same(bytes) };
+        out.add(how, &Count::lit(1));
     }
-    Some((along, once))
+    out
 }
 
 /// How many elements an access goes on with each iteration, where that is none or one.

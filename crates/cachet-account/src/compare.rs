@@ -172,7 +172,12 @@ fn rows(side: &Side<'_>, platform: Option<&Platform>) -> BTreeMap<Row, Count> {
             What::Read(p) => add(Row::Read { name: name(p.order, &p.name), level: p.level }, &n),
             What::Written(p) => add(Row::Written { name: name(p.order, &p.name), level: p.level }, &n),
             What::Work(op) => add(Row::Work(op), &n),
-            What::Issued { .. } | What::Load(_) | What::Store(_) | What::Chained { .. } | What::Along(_) => {}
+            What::Issued { .. }
+            | What::Load(_)
+            | What::Store(_)
+            | What::Chained { .. }
+            | What::Along(_)
+            | What::Same(_) => {}
         }
     }
     if let Some(platform) = platform {

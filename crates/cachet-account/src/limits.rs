@@ -31,6 +31,9 @@ pub fn limits(
     fetched: Option<&[Fetched]>,
 ) -> Option<Vec<Limit>> {
     let unit = platform.units.iter().find(|u| u.fields.iter().any(|f| f.name == "lanes"))?;
+    let slots = |name: &str| number(unit, name, None).map(|s| 1.0 / s);
+    let load_each = slots("load_slots");
+    let store_each = number(unit, "store_cycles", None).or_else(|| slots("store_slots"));
     let mut parts: BTreeMap<String, f64> = BTreeMap::new();
     let mut chain = (0.0, String::new());
     let mut chained: BTreeMap<String, f64> = BTreeMap::new();
@@ -52,35 +55,39 @@ pub fn limits(
                 add(part, Some(n * at_once(*lanes, number(unit, "lanes", *elem)) * each));
             }
             What::Load(bytes) => {
-                let each = number(unit, "load_slots", None).map(|s| 1.0 / s);
-                add("loads", each.map(|e| n * at_once(*bytes, register(unit)) * e));
+                add("loads", load_each.map(|e| n * at_once(*bytes, register(unit)) * e));
             }
             What::Store(bytes) => {
-                let slots = number(unit, "store_slots", None).map(|s| 1.0 / s);
-                let each = number(unit, "store_cycles", None).or(slots);
-                add("stores", each.map(|e| n * at_once(*bytes, register(unit)) * e));
+                add("stores", store_each.map(|e| n * at_once(*bytes, register(unit)) * e));
             }
             What::Chained { op, elem } => {
                 if let Some(latency) = latency(unit, op, *elem) {
                     *chained.entry(op.clone()).or_default() += n * latency;
                 }
             }
+            // In place of what they would take one by one.
             What::Along(what) => match &**what {
-                What::Issued { op, elem, lanes: _ } => {
+                What::Issued { op, elem, lanes } => {
                     let Some((part, each)) = work(unit, op, *elem) else { continue };
-                    add(part, Some(n / number(unit, "lanes", *elem).unwrap_or(1.0) * each));
+                    let all = number(unit, "lanes", *elem);
+                    add(part, Some(n * (share(*lanes, all) - at_once(*lanes, all)) * each));
                 }
                 What::Load(bytes) => {
-                    let each = number(unit, "load_slots", None).map(|s| 1.0 / s);
-                    add("loads", each.map(|e| n * share(*bytes, register(unit)) * e));
+                    let less = share(*bytes, register(unit)) - at_once(*bytes, register(unit));
+                    add("loads", load_each.map(|e| n * less * e));
                 }
                 What::Store(bytes) => {
-                    let slots = number(unit, "store_slots", None).map(|s| 1.0 / s);
-                    let each = number(unit, "store_cycles", None).or(slots);
-                    add("stores", each.map(|e| n * share(*bytes, register(unit)) * e));
+                    let less = share(*bytes, register(unit)) - at_once(*bytes, register(unit));
+                    add("stores", store_each.map(|e| n * less * e));
                 }
-                What::Read(_) | What::Written(_) | What::Work(_) | What::Chained { .. } | What::Along(_) => {}
+                What::Read(_)
+                | What::Written(_)
+                | What::Work(_)
+                | What::Chained { .. }
+                | What::Along(_)
+                | What::Same(_) => {}
             },
+            What::Same(bytes) => add("loads", load_each.map(|e| -n * at_once(*bytes, register(unit)) * e)),
             What::Work(_) => {}
         }
     }
@@ -108,9 +115,9 @@ fn at_once(wanted: i64, one: Option<f64>) -> f64 {
     one.map_or(1.0, |one| (wanted as f64 / one).ceil().max(1.0))
 }
 
-/// The part of a register that so many bytes take.
-fn share(bytes: i64, register: Option<f64>) -> f64 {
-    register.map_or(1.0, |r| bytes as f64 / r)
+/// The part of an instruction that so many lanes or bytes take.
+fn share(wanted: i64, one: Option<f64>) -> f64 {
+    one.map_or(1.0, |one| wanted as f64 / one)
 }
 
 fn number(part: &Part, name: &str, elem: Option<Elem>) -> Option<f64> {

@@ -3,7 +3,8 @@
 //! A level holds so many lines. The *footprint* of a nest is a bound on how many lines it touches: for each array the smaller
 //! of the whole and of the boxes that its accesses go through. A nest whose footprint fits fetches no line twice. One that does
 //! not fit fetches what its parts fetch, one after another; and where two iterations of a loop fit together, an array that all of them
-//! touch in the same place is fetched once for the whole loop.
+//! touch in the same place is fetched once for the whole loop, and one that they go through piece by piece, in order, so many lines as
+//! the pieces have.
 //!
 //! Theorem. For a cache of one set that lets the least recently used line go, and arrays that begin at a line, this is an upper
 //! bound at every size. For between two uses of a line inside a nest that fits, no more lines are used than the level has.
@@ -141,8 +142,13 @@ impl Cache<'_> {
                 let again: f64 = one.iter().filter(|(a, _)| moves.contains(a)).map(|(_, n)| n).sum();
                 let trips = self.nest.loops[*l].trips as f64;
                 if one.values().sum::<f64>() + again <= self.capacity {
+                    let in_order = self.in_order(*l, body);
                     for (a, n) in one {
-                        out.insert(a, if moves.contains(&a) { trips * n } else { all.get(&a).copied().unwrap_or(n) });
+                        let most = match moves.contains(&a) {
+                            false => all.get(&a).copied().unwrap_or(n),
+                            true => in_order.get(&a).map_or(trips * n, |lines| lines.min(trips * n)),
+                        };
+                        out.insert(a, most);
                     }
                 } else {
                     self.fetched(body).into_iter().for_each(|(a, n)| *out.entry(a).or_default() += trips * n);
@@ -150,6 +156,62 @@ impl Cache<'_> {
             }
         }
         out
+    }
+
+    /// The lines of arrays whose every line all accesses use in iterations one after another, each access for itself.
+    fn in_order(&self, l: usize, body: &Node) -> Lines {
+        let mut inside = BTreeSet::new();
+        loops(body, &mut inside);
+        let mut seen = BTreeSet::new();
+        let (mut out, mut lost) = (Lines::new(), BTreeSet::new());
+        for a in accesses(body) {
+            let Touch { array, at, under } = &self.nest.accesses[a];
+            if !seen.insert((*array, at)) {
+                continue;
+            }
+            let of = &self.nest.arrays[*array];
+            let conditional = under.iter().any(|f| f.depends(&self.nest.loops, l));
+            if conditional || of.fresh.contains(&l) || !self.goes_on(at, l, &inside) {
+                lost.insert(*array);
+                continue;
+            }
+            inside.insert(l);
+            *out.entry(*array).or_default() += of.pieces(at, &self.nest.loops, &inside, self.line);
+            inside.remove(&l);
+        }
+        out.retain(|a, _| !lost.contains(a));
+        out
+    }
+
+    /// Whether each element of what an access goes through in a loop is used in iterations one after another: the loop's index is in
+    /// one subscript, and what one iteration uses there has no gaps.
+    fn goes_on(&self, at: &[Form], l: usize, inside: &BTreeSet<usize>) -> bool {
+        let loops = &self.nest.loops;
+        let mut moving = at.iter().filter(|f| f.depends(loops, l));
+        let (Some(f), None) = (moving.next(), moving.next()) else { return at.iter().all(|f| !f.depends(loops, l)) };
+        let of_loop = |a: &Atom| matches!(a, Atom::Index(m) | Atom::First(m) if *m == l);
+        let longest = f.terms.iter().filter_map(|(a, n)| match a {
+            Atom::Index(m) if *n == 1 && inside.contains(m) && loops[*m].lo.terms.is_empty() => Some(loops[*m].trips),
+            _ => None,
+        });
+        let longest = longest.max().unwrap_or(0);
+        f.terms.iter().all(|(a, n)| {
+            let moves = Form { terms: vec![(a.clone(), 1)], constant: 0 };
+            match a {
+                a if of_loop(a) => true,
+                _ if moves.depends(loops, l) => false,
+                _ if moves.spread(loops, inside) == 0 => true,
+                Atom::Index(m) => *n == 1 && loops[*m].lo.terms.is_empty(),
+                Atom::First(m) => *n == 1 && loops[*m].block.is_some_and(|size| size <= longest),
+                Atom::Length(_)
+                | Atom::Number(_)
+                | Atom::Quotient(..)
+                | Atom::Remainder(..)
+                | Atom::OneOf(_)
+                | Atom::Unknown(_)
+                | Atom::Everywhere => false,
+            }
+        })
     }
 
     /// Whether an access goes elsewhere in other iterations of a loop, or does not happen in some.
@@ -231,23 +293,49 @@ impl Array {
         (elements * self.element as f64 / line as f64).ceil()
     }
 
+    /// Lines of the pieces that lie in order of the last axis in memory, each for itself.
+    fn pieces(&self, at: &[Form], loops: &[Loop], inside: &BTreeSet<usize>, line: i64) -> f64 {
+        let at: Vec<(Form, i64)> = at.iter().map(|f| (f.clone(), 0)).collect();
+        let axes = self.axes(&at, loops, inside);
+        let Some((last, others)) = axes.split_last() else { return 1.0 };
+        if !self.plain {
+            return axes.iter().map(|a| a.has as f64).product();
+        }
+        let (mut stride, mut aligned) = (last.of, last.aligned);
+        for a in others.iter().rev() {
+            aligned = common(aligned, a.aligned.saturating_mul(stride));
+            if a.has > 1 {
+                aligned = common(aligned, stride);
+            }
+            stride = stride.saturating_mul(a.of);
+        }
+        let first = common(aligned.saturating_mul(self.element), line);
+        let bytes = last.has.saturating_mul(self.element);
+        let most = ((line - first).saturating_add(bytes) as f64 / line as f64).ceil();
+        others.iter().map(|a| a.has as f64).product::<f64>() * most
+    }
+
+    fn axes(&self, at: &[(Form, i64)], loops: &[Loop], inside: &BTreeSet<usize>) -> Vec<Axis> {
+        let logical = at.iter().zip(&self.extents).map(|((f, more), of)| Axis {
+            has: length(f, *more, *of, loops, inside),
+            of: *of,
+            aligned: f.alignment(loops, inside),
+        });
+        layout::over(layout::ops(&self.layout), logical.collect(), |axis, by, back| {
+            let (outer, inner) = split(axis, by);
+            // From the end of its group, a part of one starts anywhere.
+            let aligned = if back && inner.has < inner.of { 1 } else { inner.aligned };
+            (outer, Axis { aligned, ..inner })
+        })
+    }
+
     /// Lines of the box that an access goes through; each form is given with how far others lie beyond it.
     fn lines(&self, at: &[(Form, i64)], loops: &[Loop], inside: &BTreeSet<usize>, line: i64) -> f64 {
         if !self.plain {
             let cells = at.iter().zip(&self.extents).map(|((f, more), e)| length(f, *more, *e, loops, inside) as f64);
             return cells.product();
         }
-        let logical = at.iter().zip(&self.extents).map(|((f, more), of)| Axis {
-            has: length(f, *more, *of, loops, inside),
-            of: *of,
-            aligned: f.alignment(loops, inside),
-        });
-        let axes = layout::over(layout::ops(&self.layout), logical.collect(), |axis, by, back| {
-            let (outer, inner) = split(axis, by);
-            // From the end of its group, a part of one starts anywhere.
-            let aligned = if back && inner.has < inner.of { 1 } else { inner.aligned };
-            (outer, Axis { aligned, ..inner })
-        });
+        let axes = self.axes(at, loops, inside);
         // Whole axes at the end make one piece with the next one.
         let (mut run, mut stride, mut aligned, mut pieces, mut open, mut far) = (1i64, 1i64, 0i64, 1f64, true, 0i64);
         for a in axes.iter().rev() {

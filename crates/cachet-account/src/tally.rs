@@ -56,8 +56,10 @@ pub enum What {
         /// The type of its lanes, where it is known.
         elem: Option<Elem>,
     },
-    /// What a compiler issues for several iterations of a loop at once, as many as a register has lanes.
+    /// Of these, so many are what a compiler issues for several iterations of a loop at once, as many as a register has lanes.
     Along(Box<What>),
+    /// So many of the loads of so many bytes are of a cell that the iteration before has loaded.
+    Same(i64),
 }
 
 /// How often everything happens.
@@ -185,13 +187,12 @@ impl<'a> Walk<'a, '_> {
         let Some(((v, domain), rest)) = axes.split_first() else { return self.block(body) };
         let range = self.scope.range(domain);
         self.scope.enter(*v, &range);
-        let inside = self.over(rest, body);
-        let vectors = if rest.is_empty() { along::issued(self, *v, body, &inside) } else { None };
+        let mut inside = self.over(rest, body);
+        if rest.is_empty() {
+            inside.join(&along::issued(self, *v, body, &inside));
+        }
         self.scope.ranges.leave();
-        let Some((along, once)) = vectors else { return self.sum(&inside, *v, &range) };
-        let mut out = self.sum(&along, *v, &range);
-        out.join(&once);
-        out
+        self.sum(&inside, *v, &range)
     }
 
     pub fn sum(&self, inside: &Tally, v: Var, range: &Range) -> Tally {

@@ -33,7 +33,6 @@ mod clock;
 mod detect;
 mod error;
 mod fpmode;
-mod heap;
 mod link;
 mod llvm;
 mod measure;
@@ -48,7 +47,6 @@ pub use clock::{PinnedThread, cpu_count, involuntary_switches};
 pub use detect::{Detected, DetectedPart, Reading, detect};
 pub use error::{ToolError, ToolErrorKind};
 pub use fpmode::{FpGuard, FpMode};
-pub use heap::Heap;
 pub use link::{
     ArchiveMember, LinkReport, Linker, find_linker, find_linker_for, link_executable, link_executable_by, link_library,
     link_shared, write_archive, write_file,

@@ -351,7 +351,8 @@ impl<'a> Shown<'a> {
                 | What::Load(_)
                 | What::Store(_)
                 | What::Chained { .. }
-                | What::Along(_) => {}
+                | What::Along(_)
+                | What::Same(_) => {}
             }
         }
         json!({ "reads": read, "writes": written, "work": self.work_json(of) })
@@ -370,6 +371,7 @@ impl<'a> Shown<'a> {
             | What::Load(_)
             | What::Store(_)
             | What::Along(_)
+            | What::Same(_)
             | What::Chained { .. } => None,
         });
         rows.collect()
@@ -394,7 +396,8 @@ fn levels(total: &BTreeMap<What, Count>) -> BTreeMap<String, (Count, Count)> {
             | What::Load(_)
             | What::Store(_)
             | What::Chained { .. }
-            | What::Along(_) => {}
+            | What::Along(_)
+            | What::Same(_) => {}
         }
     }
     out

@@ -24,10 +24,6 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Conditions are many small trees.
-#[global_allocator]
-static HEAP: cachet_runtime::Heap = cachet_runtime::Heap;
-
 /// All well.
 pub const OK: u8 = 0;
 /// A refusal, or a user's error.

@@ -51,8 +51,8 @@ fn compare(program: &Program, fun: &Fun, sizes: &[i64], faults: &mut Vec<String>
             }
         }
         let exact = mode == Mode::Exact || a.exact;
-        // What waits for what is no sum over what happens; it has tests of its own.
-        total.retain(|what, _| !matches!(what, What::Chained { .. }));
+        // What waits for what, and what a compiler does at once, are no sums over what happens; they have tests of their own.
+        total.retain(|what, _| !matches!(what, What::Chained { .. } | What::Along(_) | What::Same(_)));
         for what in seen.keys().chain(total.keys()) {
             let (n, counted) = (seen.get(what).copied().unwrap_or(0), total.get(what).copied().unwrap_or(0));
             if if exact { n != counted } else { n > counted } {
@@ -350,4 +350,78 @@ fn what_cannot_be_shown_is_said() {
         let said = common::text(&out.stderr);
         assert!(out.status.code() == Some(2) && said.contains(wanted), "{args:?}: {said}");
     }
+}
+
+/// The products of matrices, each in an order of its loops.
+const ORDERS: &str = "
+module (platform = Zen5)
+
+import \"PLATFORM\"
+
+fn along_rows (reads a: [f32; N, N]) (reads b: [f32; N, N]) (mut c: [f32; N, N]) =
+  for i in 0 .. N do for k in 0 .. N do for j in 0 .. N do
+    store c[i, j] = load c[i, j] + load a[i, k] * load b[k, j]
+
+fn down_columns (reads a: [f32; N, N]) (reads b: [f32; N, N]) (mut c: [f32; N, N]) =
+  for j in 0 .. N do for k in 0 .. N do for i in 0 .. N do
+    store c[i, j] = load c[i, j] + load a[i, k] * load b[k, j]
+
+fn in_place (mut x: [f32; N, N]) requires N >= 1 =
+  for i in 0 .. N do for j in 0 .. N - 1 do
+    store x[i, j] = load x[i, j] + load x[i, j + 1]
+";
+
+#[test]
+fn a_loop_along_rows_is_issued_for_all_lanes_at_once() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("orders.cachet");
+    let platform = root().join("platforms/zen5.cachet");
+    std::fs::write(&file, ORDERS.replace("PLATFORM", &platform.to_string_lossy())).expect("a file");
+    let file = file.to_string_lossy();
+    let at = |name: &str, part: &str| cycles(&file, name, "N=64", part);
+    let n = 64.0 * 64.0 * 64.0;
+    // Two loads of 16 lanes a cycle, of `c` and of `b`; the word of `a` stays. One store of 16 lanes a cycle.
+    assert_eq!(at("along_rows", "loads"), 2.0 * n / 16.0 / 2.0);
+    assert_eq!(at("along_rows", "stores"), n / 16.0);
+    assert_eq!(at("along_rows", "fma"), n / 16.0 / 2.0);
+    assert_eq!(at("down_columns", "loads"), 3.0 * n / 2.0);
+    assert_eq!(at("down_columns", "stores"), n);
+    // What the next iteration reads is not what this one writes, but a compiler has to see that.
+    assert_eq!(at("in_place", "stores"), 64.0 * 63.0);
+    // The matrices fit the second level, so each line comes once.
+    let transport = 3.0 * 64.0 * 64.0 * 4.0 / 11.04;
+    assert!((at("along_rows", "DRAM to L2") - transport).abs() < 1.0);
+}
+
+/// `c[i, j] = a[j]` over 4 rows, each gone through `AGAIN` times.
+const ROWS: &str = "
+fn copies (reads a: [f32; COLUMNS]) (mut c: [f32; 4, COLUMNS]) =
+  for i in 0 .. 4 do for t in 0 .. AGAIN do for j in 0 .. COLUMNS do
+    store c[i, j] = load a[j]
+";
+
+/// Lines of 64 bytes that a cache of so many fetches at most.
+fn fetched(columns: i64, again: i64, capacity: u64) -> f64 {
+    let file =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rows_{columns}_{again}_{capacity}.cachet"));
+    let text = ROWS.replace("COLUMNS", &columns.to_string()).replace("AGAIN", &again.to_string());
+    std::fs::write(&file, text).expect("a file");
+    let outcome = pipeline::check(&file.to_string_lossy(), &Disk::default());
+    let program = outcome.checked.program();
+    let fun = outcome.find("copies").map(|id| &program.funs[id.index()]).expect("a function");
+    cachet_account::reuse::lines(program, fun, &Values::new(), (capacity, 64)).expect("a number")
+}
+
+#[test]
+fn what_fits_is_fetched_once() {
+    // `a` has 2 lines and each row of `c` 2: two rows in turn need 6.
+    assert_eq!(fetched(32, 3, 10), 10.0);
+    assert_eq!(fetched(32, 3, 6), 10.0);
+    // A row and `a` fit, two rows do not: `a` comes again for each row.
+    assert_eq!(fetched(32, 3, 4), 16.0);
+    assert_eq!(fetched(32, 3, 5), 16.0);
+    // Not even a row fits: line after line, each time.
+    assert_eq!(fetched(320, 3, 6), 4.0 * 3.0 * 2.0 * 20.0);
+    // Nothing stays from one element to the next.
+    assert_eq!(fetched(320, 1, 3), 4.0 * 2.0 * 320.0);
 }

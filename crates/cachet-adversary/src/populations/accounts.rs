@@ -231,7 +231,8 @@ fn counts_are(program: &Program, fun: &Fun, sizes: &[i64], seen: &Seen, report: 
                 | What::Load(_)
                 | What::Store(_)
                 | What::Chained { .. }
-                | What::Along(_) => continue,
+                | What::Along(_)
+                | What::Same(_) => continue,
             };
             let n = n.value(&values).ok_or_else(|| format!("{key:?} has no value"))?;
             *counted.entry(key).or_default() += n;

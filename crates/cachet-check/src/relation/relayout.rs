@@ -30,6 +30,9 @@ impl Relation<'_> {
         if info.dims.len() != axes.len() || dims.len() != cell.len() {
             return Err(self.misfit(format!("{name} has {} axes, and the map is of another number", info.dims.len())));
         }
+        if axes.iter().enumerate().any(|(n, v)| axes[..n].contains(v)) {
+            return Err(self.misfit("two subscripts of the map are one"));
+        }
         let mut live = Live::default();
         cell.iter().for_each(|ix| live.ix(ix));
         if let Some(v) = live.vars.iter().find(|v| !axes.contains(v)) {
@@ -49,9 +52,10 @@ impl Relation<'_> {
         let mut different = Vec::new();
         for (v, n) in axes.iter().zip(&info.dims) {
             second.enter_again(self.names().var(*v), *v, &range(*n));
-            if let (Some(x), Some(y)) = (around.counter(*v), second.counter(*v)) {
-                different.push(x.differs(y));
-            }
+            let (Some(x), Some(y)) = (around.counter(*v), second.counter(*v)) else {
+                return Err(self.misfit("a subscript of the map has no value"));
+            };
+            different.push(x.differs(y));
         }
         second.fact(Formula::or(different));
         let goal = Formula::not(same_tuple(&around.tuple(cell), &second.tuple(cell)));
