@@ -13,6 +13,8 @@ use cachet_core::ir::{Access, Block, BlockPart, Domain, Elem, Ix, Stmt, StmtKind
 use cachet_core::rewrite::{Live, Subst};
 use cachet_core::vectors;
 
+/// How many squares ahead a copy asks for what it reads.
+const SQUARES_AHEAD: usize = 2;
 /// Numbers of variables that the function does not have: of the blocks and the places in them.
 const OWN: u32 = 64;
 
@@ -62,7 +64,7 @@ impl Lower<'_, '_> {
             let (lo, hi) = &within;
             this.range(lo, hi, side, &[], &mut |this, at, _| {
                 this.bind_block(cuts[inner].block, lo, hi, at, side);
-                this.square_of(copy.elem, (&from, &to), cuts, side)?;
+                this.square_of(copy.elem, (&from, &to), (cuts, inner), side)?;
                 Ok(vec![])
             })
         })?;
@@ -70,7 +72,13 @@ impl Lower<'_, '_> {
     }
 
     /// A square, or what there is of one.
-    fn square_of(&mut self, elem: Elem, (from, to): (&Access, &Access), cuts: [Cut; 2], side: i64) -> Outcome<()> {
+    fn square_of(
+        &mut self,
+        elem: Elem,
+        (from, to): (&Access, &Access),
+        (cuts, inner): ([Cut; 2], usize),
+        side: i64,
+    ) -> Outcome<()> {
         let mut lengths = Vec::new();
         for cut in cuts {
             lengths.push(self.ix(&Ix::Block(cut.block, BlockPart::Len))?);
@@ -84,14 +92,15 @@ impl Lower<'_, '_> {
         let (source, target) = (self.buffer(from.buffer)?.clone(), self.buffer(to.buffer)?.clone());
         let [along, across] = cuts;
         let (ty, align) = (of(elem, side), elem.bytes());
+        self.fetch_square((along, across), cuts[inner].block, side, &source, from)?;
         let mut rows = Vec::new();
         for n in 0..side {
-            let at = self.row_in_square((along, across), (n, side), &source, from)?;
+            let at = self.row_in_square((along, across), (n, side), (&source, Bounds::Inside), from)?;
             rows.push(self.em.def(format_args!("load {ty}, ptr {at}, align {align}")));
         }
         let columns = self.transposed(elem, rows);
         for (n, column) in (0..side).zip(&columns) {
-            let at = self.row_in_square((across, along), (n, side), &target, to)?;
+            let at = self.row_in_square((across, along), (n, side), (&target, Bounds::Inside), to)?;
             self.em.line(format_args!("store {ty} {column}, ptr {at}, align {align}"));
         }
         self.em.jump(&after);
@@ -110,12 +119,29 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// Asks for the rows of a square that comes later: they lie in lines of their own, which no processor foresees. An address
+    /// beyond the array is asked for in vain.
+    fn fetch_square(&mut self, cuts: (Cut, Cut), inner: Var, side: i64, source: &Memory, from: &Access) -> Outcome<()> {
+        let here = self.var(inner)?;
+        let mut later = here.clone();
+        for _ in 0..SQUARES_AHEAD {
+            later = self.next(&later, Some(side));
+        }
+        self.bind_var(inner, later);
+        for n in 0..side {
+            let at = self.row_in_square(cuts, (n, side), (source, Bounds::Unknown), from)?;
+            self.em.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)"));
+        }
+        self.bind_var(inner, here);
+        Ok(())
+    }
+
     /// The address of a square's row `n`, which goes along the first of two cuts.
     fn row_in_square(
         &mut self,
         (along, across): (Cut, Cut),
         (n, side): (i64, i64),
-        buffer: &Memory,
+        (buffer, bounds): (&Memory, Bounds),
         access: &Access,
     ) -> Outcome<String> {
         for (place, n) in [(along.place, 0), (across.place, n)] {
@@ -123,7 +149,7 @@ impl Lower<'_, '_> {
             self.known.set(place, Some(n));
         }
         let piece = Piece { lane: along.place, offset: 0, width: side, mask: None };
-        let at = self.lane_address(&piece, buffer, &access.at, Bounds::Inside);
+        let at = self.lane_address(&piece, buffer, &access.at, bounds);
         self.known.set(along.place, None);
         self.known.set(across.place, None);
         at?.ok_or_else(|| self.ill_formed("a row is no row"))

@@ -508,7 +508,7 @@ impl Lower<'_, '_> {
     }
 
     /// The index or block after one.
-    fn next(&mut self, index: &Index, size: Option<i64>) -> Index {
+    pub(crate) fn next(&mut self, index: &Index, size: Option<i64>) -> Index {
         let mut more = |a: &str, n: i64| self.em.def(format_args!("add i64 {a}, {n}"));
         match index {
             Index::Plain(name) => Index::Plain(more(name, 1)),

@@ -44,15 +44,8 @@ pub(crate) struct Turned {
     offset: i64,
     width: i64,
     elem: Elem,
-    columns: Columns,
-}
-
-#[derive(Clone)]
-enum Columns {
-    /// One vector for each iteration, and which iteration is being written.
-    Named(Vec<String>),
-    /// In memory, by the number of the iteration.
-    Kept { slot: String, at: String },
+    /// One for each iteration.
+    columns: Vec<String>,
 }
 
 impl Lower<'_, '_> {
@@ -90,17 +83,9 @@ impl Lower<'_, '_> {
         self.range(lo, hi, width, &[], &mut |this, first, _| {
             this.bind_var(var, Index::Plain(first.into()));
             let before = this.turns.len();
-            for load in loads {
-                for (offset, rows) in crate::lanes::pieces(load.lanes, this.module.lanes_of(load.elem)) {
-                    let names = this.square(load, var, (offset, rows), width, None)?;
-                    this.turns.push(load.turned(offset, rows, Columns::Named(names)));
-                }
-            }
+            this.turn_all(var, loads, width, None)?;
             for n in 0..width {
-                let index = this.add(first, &n.to_string());
-                this.bind_var(var, Index::Plain(index));
-                this.turn = usize::try_from(n).unwrap_or(0);
-                this.block(body)?;
+                this.one_column(var, first, n, body)?;
             }
             this.turns.truncate(before);
             Ok(vec![])
@@ -108,7 +93,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// The iterations that are left: the pieces of rows are masked, and turned into memory.
+    /// The iterations that are left: the pieces of rows are masked, and fewer columns of the squares are used.
     fn rest(
         &mut self,
         var: Var,
@@ -116,50 +101,60 @@ impl Lower<'_, '_> {
         loads: &[Across],
         body: &Block,
     ) -> Outcome<()> {
-        let before = self.turns.len();
-        let masked = loads.iter().all(|l| self.module.masks(l.elem));
-        if masked {
-            let left = self.em.def(format_args!("sub nsw i64 {hi}, {lo}"));
-            let few = self.em.def(format_args!("icmp sgt i64 {left}, 0"));
-            let few = if some == "true" { few } else { self.em.def(format_args!("and i1 {few}, {some}")) };
-            let (turn, plain, after) = (self.em.block(), self.em.block(), self.em.block());
-            self.em.branch(&few, &turn, &plain);
-            self.em.open(&turn);
-            self.bind_var(var, Index::Plain(lo.into()));
-            for load in loads {
-                for (offset, rows) in crate::lanes::pieces(load.lanes, self.module.lanes_of(load.elem)) {
-                    let names = self.square(load, var, (offset, rows), width, Some(&left))?;
-                    let ty = of(load.elem, rows);
-                    let slot = self.em.slot(format_args!("[{width} x {ty}], align 64"));
-                    for (n, name) in names.iter().enumerate() {
-                        let at = self.em.def(format_args!("getelementptr inbounds {ty}, ptr {slot}, i64 {n}"));
-                        self.em.line(format_args!("store {ty} {name}, ptr {at}"));
-                    }
-                    self.turns.push(load.turned(offset, rows, Columns::Kept { slot, at: String::new() }));
-                }
-            }
-            self.range(lo, hi, 1, &[], &mut |this, index, _| {
-                let number = this.em.def(format_args!("sub nsw i64 {index}, {lo}"));
-                for turned in &mut this.turns[before..] {
-                    if let Columns::Kept { at, .. } = &mut turned.columns {
-                        at.clone_from(&number);
-                    }
-                }
-                this.bind_var(var, Index::Plain(index.into()));
-                this.block(body)?;
-                Ok(vec![])
-            })?;
-            self.turns.truncate(before);
-            self.em.jump(&after);
-            self.em.open(&plain);
-            if some != "true" {
-                self.one_by_one(var, lo, hi, body)?;
-            }
-            self.em.jump(&after);
-            self.em.open(&after);
-            return Ok(());
+        if !loads.iter().all(|l| self.module.masks(l.elem)) {
+            return self.one_by_one(var, lo, hi, body);
         }
-        self.one_by_one(var, lo, hi, body)
+        let left = self.em.def(format_args!("sub nsw i64 {hi}, {lo}"));
+        let few = self.em.def(format_args!("icmp sgt i64 {left}, 0"));
+        let few = if some == "true" { few } else { self.em.def(format_args!("and i1 {few}, {some}")) };
+        let (turn, plain, after) = (self.em.block(), self.em.block(), self.em.block());
+        self.em.branch(&few, &turn, &plain);
+        self.em.open(&turn);
+        self.bind_var(var, Index::Plain(lo.into()));
+        let before = self.turns.len();
+        self.turn_all(var, loads, width, Some(&left))?;
+        for n in 0..width - 1 {
+            if n > 0 {
+                let next = self.em.block();
+                let more = self.em.def(format_args!("icmp sgt i64 {left}, {n}"));
+                self.em.branch(&more, &next, &after);
+                self.em.open(&next);
+            }
+            self.one_column(var, lo, n, body)?;
+        }
+        self.turns.truncate(before);
+        self.em.jump(&after);
+        self.em.open(&plain);
+        if some != "true" {
+            self.one_by_one(var, lo, hi, body)?;
+        }
+        self.em.jump(&after);
+        self.em.open(&after);
+        Ok(())
+    }
+
+    /// Turns the squares of the iterations from the one on that is bound.
+    fn turn_all(&mut self, var: Var, loads: &[Across], width: i64, left: Option<&str>) -> Outcome<()> {
+        for load in loads {
+            for (offset, rows) in crate::lanes::pieces(load.lanes, self.module.lanes_of(load.elem)) {
+                let columns = self.square(load, var, (offset, rows), width, left)?;
+                let (access, lane, elem) = (load.access.clone(), load.lane, load.elem);
+                self.turns.push(Turned { access, lane, offset, width: rows, elem, columns });
+            }
+        }
+        Ok(())
+    }
+
+    /// The iteration that uses column `n` of the squares.
+    fn one_column(&mut self, var: Var, first: &str, n: i64, body: &Block) -> Outcome<()> {
+        let index = self.add(first, &n.to_string());
+        self.bind_var(var, Index::Plain(index));
+        self.turn = usize::try_from(n).unwrap_or(0);
+        // What it declares is its own, and LLVM keeps none of it on the stack.
+        let stack = self.stack;
+        let done = self.block(body);
+        self.stack = stack;
+        done
     }
 
     fn one_by_one(&mut self, var: Var, lo: &str, hi: &str, body: &Block) -> Outcome<()> {
@@ -172,20 +167,13 @@ impl Lower<'_, '_> {
     }
 
     /// What has been turned of a load for the iteration that is being written.
-    pub(crate) fn turned_load(&mut self, piece: &Piece<'_>, access: &Access) -> Option<Vector> {
+    pub(crate) fn turned_load(&self, piece: &Piece<'_>, access: &Access) -> Option<Vector> {
         let same = |t: &&Turned| {
             let place = (t.lane, t.offset, t.width) == (piece.lane, piece.offset, piece.width);
             place && t.access.buffer == access.buffer && t.access.at == access.at
         };
-        let found = self.turns.iter().rev().find(same)?.clone();
-        let name = match found.columns {
-            Columns::Named(names) => names.get(self.turn)?.clone(),
-            Columns::Kept { slot, at } => {
-                let ty = of(found.elem, found.width);
-                let at = self.em.def(format_args!("getelementptr inbounds {ty}, ptr {slot}, i64 {at}"));
-                self.em.def(format_args!("load {ty}, ptr {at}"))
-            }
-        };
+        let found = self.turns.iter().rev().find(same)?;
+        let name = found.columns.get(self.turn)?.clone();
         Some(Vector { elem: found.elem, name })
     }
 
@@ -380,12 +368,6 @@ impl Lower<'_, '_> {
             width *= 2;
         }
         parts.pop().unwrap_or_default()
-    }
-}
-
-impl Across {
-    fn turned(&self, offset: i64, width: i64, columns: Columns) -> Turned {
-        Turned { access: self.access.clone(), lane: self.lane, offset, width, elem: self.elem, columns }
     }
 }
 

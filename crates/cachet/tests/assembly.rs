@@ -27,8 +27,8 @@ struct Processor {
 }
 
 const PROCESSORS: [Processor; 2] = [
-    Processor { name: "znver4", bits: 512, register: "%zmm", others: &["ladder_avx2", "gemm_avx2"] },
-    Processor { name: "haswell", bits: 256, register: "%ymm", others: &["ladder", "gemm"] },
+    Processor { name: "znver4", bits: 512, register: "%zmm", others: &["ladder_avx2", "gemm_avx2", "gemv_avx2"] },
+    Processor { name: "haswell", bits: 256, register: "%ymm", others: &["ladder", "gemm", "gemv", "batched", "small"] },
 ];
 
 /// Where the assembler takes a name for a register, this is the prefix of every one.
