@@ -1,7 +1,7 @@
 //! `cachetc account`: how often each operation runs, what it reads, writes and computes, and what that comes to.
 
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, json, terminal};
-use cachet::pipeline::{self, Outcome};
+use cachet::pipeline::Outcome;
 use cachet::world::World;
 use cachet_account::account::{Account, Mode, Operation, Place, What, account};
 use cachet_account::count::{Count, Values};
@@ -26,8 +26,8 @@ pub struct Options {
 
 /// Prints what was asked for.
 pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &terminal::disk());
-    terminal::report(&outcome, format);
+    let outcome = terminal::checked(file);
+    terminal::report(outcome, format);
     let sizes = match options.at.as_deref().map(sizes).transpose() {
         Ok(sizes) => sizes,
         Err(problem) => {
@@ -35,7 +35,7 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
             return UNABLE;
         }
     };
-    let wanted = match wanted(&outcome, name) {
+    let wanted = match wanted(outcome, name) {
         Ok(wanted) => wanted,
         Err(_) if outcome.refused() => return REFUSED,
         Err((problem, help)) => {
@@ -65,15 +65,12 @@ pub fn run(file: &str, name: Option<&str>, options: &Options, format: ErrorForma
     }
     if options.json {
         let items: Vec<Value> = found.iter().map(Shown::json).collect();
-        terminal::say(&json!({ "items": items, "problems": json::diagnostics(&outcome) }).to_string());
+        terminal::say(&json!({ "items": items, "problems": json::diagnostics(outcome) }).to_string());
     } else {
         let parts: Vec<String> = found.iter().map(Shown::text).collect();
         terminal::say(&parts.join("\n"));
     }
-    let code = if outcome.refused() { REFUSED } else { OK };
-    // The process ends, and taking all the trees apart would take longer than letting them go.
-    std::mem::forget(outcome);
-    code
+    if outcome.refused() { REFUSED } else { OK }
 }
 
 /// A thread's share of functions is worth its start from here on.

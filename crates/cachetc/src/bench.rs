@@ -9,7 +9,6 @@ use crate::run::problem;
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::bench::{self, Group, Measured, Options, Sizes, sweeps};
 use cachet::native::Problem;
-use cachet::pipeline;
 use cachet_runtime::{Llvm, MeasureRow, PeerSearch};
 use clap::Args;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -65,8 +64,8 @@ pub(crate) struct Surroundings {
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(&arguments.file, &terminal::disk());
-    terminal::report(&outcome, format);
+    let outcome = terminal::checked(&arguments.file);
+    terminal::report(outcome, format);
     if outcome.items().is_empty() {
         return if outcome.refused() { REFUSED } else { UNABLE };
     }
@@ -85,11 +84,11 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
     };
     let measured = Llvm::load().map_err(Problem::Tool).and_then(|llvm| {
         let processor = llvm.host().map_err(Problem::Tool)?.cpu;
-        Ok((bench::run(&outcome, &llvm, &options)?, processor, llvm.version().to_string()))
+        Ok((bench::run(outcome, &llvm, &options)?, processor, llvm.version().to_string()))
     });
     let (measured, processor, llvm) = match measured {
         Ok(measured) => measured,
-        Err(p) => return problem(&outcome, &p, format),
+        Err(p) => return problem(outcome, &p, format),
     };
     if measured.groups.is_empty() {
         return terminal::unable(

@@ -5,7 +5,7 @@ use crate::{ErrorFormat, OK, REFUSED, UNABLE, terminal};
 use cachet::artefacts::target::{self, Resolved, Wanted};
 use cachet::artefacts::{self, LeftOut, Package, Request, header, manifest};
 use cachet::native::{self, Problem};
-use cachet::pipeline::{self, Outcome};
+use cachet::pipeline::Outcome;
 use cachet_runtime::{ArchiveMember, Llvm, Module, OptLevel, ToolError, find_linker_for, write_archive, write_file};
 use cachet_runtime::{link_executable_by, link_library};
 use clap::{Args, ValueEnum};
@@ -106,14 +106,14 @@ impl Emit {
 
 /// Builds.
 pub fn run(arguments: &Arguments, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(&arguments.file, &terminal::disk());
-    terminal::report(&outcome, format);
+    let outcome = terminal::checked(&arguments.file);
+    terminal::report(outcome, format);
     if outcome.refused() {
         return REFUSED;
     }
-    match built(arguments, &outcome, format) {
+    match built(arguments, outcome, format) {
         Ok(code) => code,
-        Err(p) => problem(&outcome, &p, format),
+        Err(p) => problem(outcome, &p, format),
     }
 }
 

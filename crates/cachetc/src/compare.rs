@@ -2,7 +2,7 @@
 
 use crate::account::{Options, Problem, sizes, wanted};
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, json, terminal};
-use cachet::pipeline::{self, Outcome, TracedStep};
+use cachet::pipeline::{Outcome, TracedStep};
 use cachet::world::World;
 use cachet_account::compare::{Comparison, Difference, Row, Side, compare};
 use cachet_account::count::{Count, Values};
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 /// Prints two functions of a file side by side.
 pub fn run(file: &str, names: [&str; 2], options: &Options, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &terminal::disk());
-    terminal::report(&outcome, format);
+    let outcome = terminal::checked(file);
+    terminal::report(outcome, format);
     let sizes = match options.at.as_deref().map(sizes).transpose() {
         Ok(sizes) => sizes,
         Err(problem) => {
@@ -21,7 +21,7 @@ pub fn run(file: &str, names: [&str; 2], options: &Options, format: ErrorFormat)
             return UNABLE;
         }
     };
-    let (a, b) = match (side(&outcome, names[0]), side(&outcome, names[1])) {
+    let (a, b) = match (side(outcome, names[0]), side(outcome, names[1])) {
         (Ok(a), Ok(b)) => (a, b),
         (Err(_), _) | (_, Err(_)) if outcome.refused() => return REFUSED,
         (Err((problem, help)), _) | (_, Err((problem, help))) => {
@@ -39,7 +39,7 @@ pub fn run(file: &str, names: [&str; 2], options: &Options, format: ErrorFormat)
         }
     };
     if options.json {
-        let all = json!({ "compared": shown.json(), "problems": json::diagnostics(&outcome) });
+        let all = json!({ "compared": shown.json(), "problems": json::diagnostics(outcome) });
         terminal::say(&all.to_string());
     } else {
         terminal::say(&shown.text());

@@ -2,7 +2,7 @@
 
 use crate::changed::{changed, marked};
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, compare, heat, json, terminal};
-use cachet::pipeline::{self, Outcome, Trace};
+use cachet::pipeline::{Outcome, Trace};
 use cachet::{claim, evidence};
 use cachet_account::compare::changes;
 use cachet_check::condition::Proved;
@@ -24,15 +24,15 @@ pub struct Options {
 
 /// Prints what was asked for.
 pub fn run(file: &str, name: Option<&str>, options: Options, format: ErrorFormat) -> u8 {
-    let outcome = pipeline::check(file, &terminal::disk());
-    terminal::report(&outcome, format);
+    let outcome = terminal::checked(file);
+    terminal::report(outcome, format);
     let wanted: Vec<FunId> = match name {
         None => outcome.items(),
         Some(name) => match outcome.find(name) {
             Some(id) => vec![id],
             None if outcome.refused() => return REFUSED,
             None => {
-                let known: Vec<&str> = outcome.items().iter().map(|i| fun(&outcome, *i).name.as_str()).collect();
+                let known: Vec<&str> = outcome.items().iter().map(|i| fun(outcome, *i).name.as_str()).collect();
                 let help = format!("the file has {}", known.join(", "));
                 terminal::unable(format, &format!("`{file}` has nothing named `{name}`"), Some(&help));
                 return UNABLE;
@@ -40,12 +40,12 @@ pub fn run(file: &str, name: Option<&str>, options: Options, format: ErrorFormat
         },
     };
     if options.json {
-        let items: Vec<Value> = wanted.iter().filter_map(|id| item_json(&outcome, *id)).collect();
-        terminal::say(&json!({ "items": items, "problems": json::diagnostics(&outcome) }).to_string());
+        let items: Vec<Value> = wanted.iter().filter_map(|id| item_json(outcome, *id)).collect();
+        terminal::say(&json!({ "items": items, "problems": json::diagnostics(outcome) }).to_string());
     } else {
         let paint = Paint { colours: terminal::colours_out() };
         let mut parts: Vec<String> = paint.colours.then(heat::legend).into_iter().collect();
-        parts.extend(wanted.iter().filter_map(|id| item(&outcome, *id, options, paint)));
+        parts.extend(wanted.iter().filter_map(|id| item(outcome, *id, options, paint)));
         let parts: Vec<&str> = parts.iter().map(|p| p.trim_end()).collect();
         terminal::say(&parts.join("\n\n"));
     }

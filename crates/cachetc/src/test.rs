@@ -4,7 +4,6 @@
 //! that a program that stops cannot take the others with it.
 
 use crate::{ErrorFormat, OK, REFUSED, UNABLE, run, terminal};
-use cachet::pipeline;
 use cachet_core::interpret;
 use cachet_runtime::{Llvm, write_file};
 use std::path::{Path, PathBuf};
@@ -82,9 +81,9 @@ fn test(file: &str, options: Options, format: ErrorFormat) -> Result<String, Fai
 
 /// What `main` prints in the reference interpreter.
 fn interpreted(file: &str, format: ErrorFormat) -> Result<String, Failed> {
-    let outcome = pipeline::check(file, &terminal::disk());
-    terminal::report(&outcome, format);
-    if let Some(code) = run::no_main(file, &outcome, format) {
+    let outcome = terminal::checked(file);
+    terminal::report(outcome, format);
+    if let Some(code) = run::no_main(file, outcome, format) {
         return Err(Failed::Said(code));
     }
     let Some(main) = outcome.module.main else { return Err(Failed::Said(UNABLE)) };
