@@ -306,7 +306,8 @@ mod tests {
             (state >> 33) % below
         };
         for _ in 0..4000 {
-            let size = 1 + random([16, 200, 2000, 100_000][random(4) as usize]) as usize;
+            let most = [16, 200, 2000, 100_000][random(4) as usize];
+            let size = 1 + random(most) as usize;
             match random(4) {
                 0 | 1 => keep.push(Block::new(size, 1 << random(8), random(256) as u8)),
                 2 if !keep.is_empty() => drop(keep.swap_remove(random(keep.len() as u64) as usize)),
