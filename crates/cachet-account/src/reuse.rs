@@ -92,6 +92,9 @@ impl Default for Node {
     }
 }
 
+/// An array, and what moves each of an access's subscripts.
+type Direction<'n> = (usize, Vec<&'n [(Atom, i64)]>);
+
 /// Lines of each array.
 type Lines = BTreeMap<usize, f64>;
 
@@ -225,7 +228,7 @@ impl Cache<'_> {
         let mut inside = BTreeSet::new();
         loops(node, &mut inside);
         // Accesses that differ by a number go through one box together.
-        let mut boxes: BTreeMap<Placed<'_>, Vec<(i64, i64)>> = BTreeMap::new();
+        let mut boxes: BTreeMap<Direction<'_>, Vec<(i64, i64)>> = BTreeMap::new();
         for a in accesses(node) {
             let Touch { array, at, under: _ } = &self.nest.accesses[a];
             let terms = at.iter().map(|f| f.terms.as_slice()).collect();
@@ -360,9 +363,6 @@ impl Array {
         (pieces * of(run)).min(of(far.saturating_add(1)))
     }
 }
-
-/// An array, and the terms of each subscript.
-type Placed<'a> = (usize, Vec<&'a [(Atom, i64)]>);
 
 /// How many indices a form goes through, at most all of the axis.
 fn length(f: &Form, more: i64, of: i64, loops: &[Loop], inside: &BTreeSet<usize>) -> i64 {

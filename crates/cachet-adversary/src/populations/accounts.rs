@@ -118,6 +118,9 @@ fn changed(share: Share) -> Report {
     let cases = report.cases;
     report.at_least_percent("false and refused", report.counted("false, refused"), 25, cases);
     report.at_least_percent("functions accepted and true", report.counted("true, accepted"), 20, 3 * cases);
+    let declared = ["a cache", "a factor of a row", "a name of a row", "a number of a row", "a row", "a way back"];
+    let of_these = declared.iter().map(|what| report.counted(what)).sum();
+    report.at_least("budgets, working sets, costs and caches changed", of_these, cases / 2);
     for what in
         ["a cache", "a factor of a row", "a name of a row", "a number of a row", "a row", "a size", "a way back"]
     {
