@@ -483,9 +483,12 @@ fn remainder(var: Var, n: i64) -> Ix {
 }
 
 fn times(n: i64, ix: Ix) -> Ix {
-    if ix == Ix::Lit(0) { ix } else { Ix::Mul(n, Box::new(ix)) }
+    if ix == Ix::Lit(0) || n == 1 { ix } else { Ix::Mul(n, Box::new(ix)) }
 }
 
 fn sum(a: Ix, b: Ix) -> Ix {
-    if a == Ix::Lit(0) { b } else { Ix::Add(Box::new(a), Box::new(b)) }
+    match (a, b) {
+        (Ix::Lit(0), ix) | (ix, Ix::Lit(0)) => ix,
+        (a, b) => Ix::Add(Box::new(a), Box::new(b)),
+    }
 }
