@@ -310,6 +310,7 @@ impl Relation<'_> {
             | MoveKind::Regroup { of: l, .. }
             | MoveKind::Cut { of: l, .. }
             | MoveKind::Cover { of: l, .. }
+            | MoveKind::Widen { of: l, .. }
             | MoveKind::Join(l, _)
             | MoveKind::Unroll(l) => l.side,
             MoveKind::Relayout { side, .. }
@@ -341,6 +342,7 @@ impl Relation<'_> {
             MoveKind::Copy(side, buffer) => self.copy(block, *side, buffer, other),
             MoveKind::Cut { of, at } => self.cut_loop(block, of, at),
             MoveKind::Cover { of, by, outer, count } => self.cover(block, of, *by, outer, count),
+            MoveKind::Widen { of, to } => self.widen(block, of, to),
             MoveKind::Relayout { side, local, name, dims, axes, cell } => {
                 self.relayout(block, (*side, local), (name, dims), axes, cell)
             }

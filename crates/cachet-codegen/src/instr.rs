@@ -13,7 +13,7 @@ use crate::memory::Bounds;
 use crate::support::Support;
 use crate::types::register;
 use cachet_core::instr::{Applied, Instr, Operand, Piece as Part, Template, applied, pieces};
-use cachet_core::ir::{Elem, Ix, Local, StmtKind, Ty, Var, Word};
+use cachet_core::ir::{Block, Domain, Elem, Ix, Local, StmtKind, Ty, Var, Word};
 use cachet_core::vectors::{self, Lanes};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,17 @@ impl Lower<'_, '_> {
         (side, parts): (i64, [usize; 3]),
         lanes: &Lanes<'_>,
     ) -> Outcome<Used> {
+        self.blocks(applied, (side, parts), lanes, ("1", 1))
+    }
+
+    /// Blocks that lie one after another, each row of them with the same part of the column.
+    fn blocks(
+        &mut self,
+        applied: &Applied<'_>,
+        (side, parts): (i64, [usize; 3]),
+        lanes: &Lanes<'_>,
+        (count, across): (&str, i64),
+    ) -> Outcome<Used> {
         let StmtKind::Assign { local: to, at: cell, .. } = &lanes.stmt.kind else { return Ok(Used::No) };
         let mut addresses = Vec::new();
         for n in parts {
@@ -90,12 +101,36 @@ impl Lower<'_, '_> {
         let routine = if applied.instr.elem == Elem::F64 { Support::OuterF64 } else { Support::OuterF32 };
         self.module.needs(routine);
         let symbol = routine.symbol();
-        let done = self.em.def(format_args!("call i64 @{symbol}(ptr {acc}, ptr {column}, ptr {row}, i64 {side})"));
+        let done = self.em.def(format_args!(
+            "call i64 @{symbol}(ptr {acc}, ptr {column}, ptr {row}, i64 {side}, i64 {count}, i64 {across})"
+        ));
         let done = self.em.def(format_args!("icmp ne i64 {done}, 0"));
         let (body, after) = (self.em.block(), self.em.block());
         self.em.branch(&done, &after, &body);
         self.em.open(&body);
         Ok(Used::Unless(after))
+    }
+
+    /// A loop over blocks `b`, around an outer product of each: the unit is entered once for all of them. Block `b` takes part
+    /// `b / n` of the column and part `b % n` of the row, where `n` blocks lie side by side.
+    pub(crate) fn blocks_of(&mut self, var: Var, domain: &Domain, body: &Block) -> Outcome<Used> {
+        let program = self.program;
+        let (Domain::Range { lo: Ix::Lit(0), hi }, [stmt]) = (domain, body.as_slice()) else { return Ok(Used::No) };
+        let Some(lanes) = vectors::of(&self.fun.vars, stmt).filter(|l| !l.masked()) else { return Ok(Used::No) };
+        let Some(applied) = applied(program, &self.fun.vars, &lanes) else { return Ok(Used::No) };
+        let Some(product) = self.module.template(applied.id).and_then(|t| t.outer_product(applied.instr)) else {
+            return Ok(Used::No);
+        };
+        let Some(across) = side_by_side(&applied, product, var, &lanes) else { return Ok(Used::No) };
+        let count = self.ix(hi)?;
+        self.bind_var(lanes.var, Index::Plain("0".into()));
+        self.known.set(lanes.var, Some(0));
+        self.bind_var(var, Index::Plain("0".into()));
+        self.known.set(var, Some(0));
+        let done = self.blocks(&applied, product, &lanes, (&count, across));
+        self.known.set(var, None);
+        self.known.set(lanes.var, None);
+        done
     }
 
     /// Whether a cell is a lane of so many that lie side by side in a local vector.
@@ -206,6 +241,35 @@ impl Lower<'_, '_> {
             own.insert(name, last.clone());
         }
         last
+    }
+}
+
+/// How many blocks lie side by side where a loop over blocks takes them one after another, each with its parts.
+fn side_by_side(applied: &Applied<'_>, (side, parts): (i64, [usize; 3]), block: Var, lanes: &Lanes<'_>) -> Option<i64> {
+    let StmtKind::Assign { at: cell, .. } = &lanes.stmt.kind else { return None };
+    if *cell != [Ix::Var(block), Ix::Var(lanes.var)] {
+        return None;
+    }
+    let first = |n: usize| match applied.operands.get(n) {
+        Some(Operand::Vector(of)) => match of.at(&Ix::Var(lanes.var)) {
+            Word::Local(_, at) => match at.as_slice() {
+                [ix] => vectors::first(ix, lanes.var),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    let (column, row) = (first(parts[0])?, first(parts[1])?);
+    let part = |ix: Ix| if side == 1 { ix } else { Ix::Mul(side, Box::new(ix)) };
+    let by = |make: fn(Box<Ix>, i64) -> Ix, n: i64| part(make(Box::new(Ix::Var(block)), n));
+    match &row {
+        Ix::Lit(0) => (column == part(Ix::Var(block))).then_some(1),
+        Ix::Mul(_, place) => match &**place {
+            Ix::Mod(_, n) if row == by(Ix::Mod, *n) && column == by(Ix::Div, *n) => Some(*n),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

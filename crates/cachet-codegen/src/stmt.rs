@@ -61,16 +61,26 @@ impl Lower<'_, '_> {
                         Used::No => {}
                     }
                 }
-                if self.written_out(*var, domain, body)?
+                // The matrix unit is entered once for all blocks; where it is not free, the loop follows.
+                let unless = match self.blocks_of(*var, domain, body)? {
+                    Used::Whole => return Ok(None),
+                    Used::Unless(after) => Some(after),
+                    Used::No => None,
+                };
+                let whole = self.written_out(*var, domain, body)?
                     || self.turned(*var, domain, body)?
-                    || self.turning_copy(*var, domain, body)?
-                {
-                    return Ok(None);
+                    || self.turning_copy(*var, domain, body)?;
+                if !whole {
+                    self.domain(*var, domain, &[], &mut |this, _| {
+                        this.block(body)?;
+                        Ok(vec![])
+                    })?;
                 }
-                self.domain(*var, domain, &[], &mut |this, _| {
-                    this.block(body)?;
-                    Ok(vec![])
-                })?;
+                if let Some(after) = unless {
+                    self.em.jump(&after);
+                    self.em.open(&after);
+                }
+                return Ok(None);
             }
             StmtKind::Grid(g) if g.device == Device::HOST => self.grid(g)?,
             StmtKind::Grid(_) => return Err(self.not_built("native code for grids of devices")),

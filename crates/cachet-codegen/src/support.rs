@@ -6,16 +6,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The text of a routine that updates a square block by an outer product, FMOPA of SME's first version: the block is
-/// brought into the tile ZA0 row by row, updated, and brought back. It answers 1 if it has done so, and 0 where the unit's
-/// vectors are shorter than a row of the block or the unit is in use, and nothing has happened. Both modes are on inside
-/// only; entering and leaving them clears every vector register.
+/// The text of a routine that updates square blocks by outer products, FMOPA of SME's first version: each block is brought into
+/// the tile ZA0 row by row, updated, and brought back. So many blocks that lie side by side take the parts of a row in turn, and
+/// one part of the column. It answers 1 if it has done so, and 0 where the unit's vectors are shorter than a row of a block or
+/// the unit is in use, and nothing has happened. Both modes are on inside only, once for all blocks; entering and leaving them
+/// clears every vector register.
 macro_rules! outer_product {
     ($elem:literal, $size:literal, $suffix:literal, $shift:literal) => {
         concat!(
             "define internal i64 @cachet_outer_",
             $elem,
-            "(ptr %acc, ptr %column, ptr %row, i64 %n) noinline #0 {\n",
+            "(ptr %acc, ptr %column, ptr %row, i64 %n, i64 %blocks, i64 %across) noinline #0 {\n",
             "entry:\n  %done = call i64 asm sideeffect \"",
             "mov $0, xzr\\0A",
             "mrs x9, SVCR\\0A",
@@ -26,11 +27,19 @@ macro_rules! outer_product {
             "\\0A",
             "cmp x9, x11\\0A",
             "b.lo 3f\\0A",
+            "cmp $5, #0\\0A",
+            "b.le 6f\\0A",
             "smstart\\0A",
             "whilelt p0.",
             $size,
             ", xzr, $4\\0A",
             "mov x10, $1\\0A",
+            "mov x13, $5\\0A",
+            "mov x14, xzr\\0A",
+            "mov x15, $2\\0A",
+            "mov x16, $3\\0A",
+            "4:\\0A",
+            "mov x17, x10\\0A",
             "mov x12, xzr\\0A",
             "1:\\0A",
             "ld1",
@@ -46,12 +55,12 @@ macro_rules! outer_product {
             $suffix,
             " {z0.",
             $size,
-            "}, p0/z, [$2]\\0A",
+            "}, p0/z, [x15]\\0A",
             "ld1",
             $suffix,
             " {z1.",
             $size,
-            "}, p0/z, [$3]\\0A",
+            "}, p0/z, [x16]\\0A",
             "fmopa za0.",
             $size,
             ", p0/m, p0/m, z0.",
@@ -59,7 +68,7 @@ macro_rules! outer_product {
             ", z1.",
             $size,
             "\\0A",
-            "mov x10, $1\\0A",
+            "mov x10, x17\\0A",
             "mov x12, xzr\\0A",
             "2:\\0A",
             "st1",
@@ -71,12 +80,24 @@ macro_rules! outer_product {
             "add x12, x12, #1\\0A",
             "cmp x12, $4\\0A",
             "b.lo 2b\\0A",
+            "add x16, x16, x11\\0A",
+            "add x14, x14, #1\\0A",
+            "cmp x14, $6\\0A",
+            "b.lo 5f\\0A",
+            "mov x14, xzr\\0A",
+            "mov x16, $3\\0A",
+            "add x15, x15, x11\\0A",
+            "5:\\0A",
+            "subs x13, x13, #1\\0A",
+            "b.ne 4b\\0A",
             "smstop\\0A",
+            "6:\\0A",
             "mov $0, #1\\0A",
-            "3:\", \"=&r,r,r,r,r,~{x9},~{x10},~{x11},~{x12},~{v0},~{v1},~{v2},~{v3},~{v4},~{v5},~{v6},~{v7},",
+            "3:\", \"=&r,r,r,r,r,r,r,~{x9},~{x10},~{x11},~{x12},~{x13},~{x14},~{x15},~{x16},~{x17},",
+            "~{v0},~{v1},~{v2},~{v3},~{v4},~{v5},~{v6},~{v7},",
             "~{v8},~{v9},~{v10},~{v11},~{v12},~{v13},~{v14},~{v15},~{v16},~{v17},~{v18},~{v19},~{v20},~{v21},~{v22},",
             "~{v23},~{v24},~{v25},~{v26},~{v27},~{v28},~{v29},~{v30},~{v31},~{cc},~{memory}\"",
-            "(ptr %acc, ptr %column, ptr %row, i64 %n)\n",
+            "(ptr %acc, ptr %column, ptr %row, i64 %n, i64 %blocks, i64 %across)\n",
             "  ret i64 %done\n}\n\n"
         )
     };

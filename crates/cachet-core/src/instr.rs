@@ -156,9 +156,19 @@ impl Applied<'_> {
         })
     }
 
+    /// Whether what is written says which of the updates of that name is meant: by the length of a side that is a whole
+    /// vector, or because both are one.
+    fn says_its_sides(&self, lanes: &Lanes<'_>) -> bool {
+        let mut sides = self.operands_in(lanes.var).flatten().take(2);
+        let (Some((column, _, u)), Some((row, _, v))) = (sides.next(), sides.next()) else { return true };
+        let whole = |word: &Word| matches!(word, Word::Local(_, at) if at.as_slice() == [Ix::Var(lanes.var)]);
+        self.instr.name != OUTER_FMA || u == v || whole(&column) || whole(&row)
+    }
+
     /// Whether every operand can be written.
     pub(crate) fn is_written(&self, locals: &[LocalInfo], lanes: &Lanes<'_>) -> bool {
         !lanes.masked()
+            && self.says_its_sides(lanes)
             && self.operands_in(lanes.var).all(|operand| match operand {
                 Ok((word, _, count)) => {
                     let active = Ix::Lit(count);

@@ -374,6 +374,13 @@ pub enum MoveKind {
         /// How many blocks there are.
         count: PatIx,
     },
+    /// `widen S.x to e`: a loop that runs further and does nothing there.
+    Widen {
+        /// The loop.
+        of: LoopRef,
+        /// How far.
+        to: PatIx,
+    },
     /// `relayout T.t as u`: a local array's cells as those of another, by a map.
     Relayout {
         /// Which program.
@@ -517,6 +524,7 @@ impl std::fmt::Display for MoveKind {
                 write!(f, "cut {of} at {at}")
             }
             MoveKind::Cover { of, by, outer, .. } => write!(f, "cover {of} by {by} as {outer} of .."),
+            MoveKind::Widen { of, .. } => write!(f, "widen {of} to .."),
             MoveKind::Relayout { side, local, name, .. } => write!(f, "relayout {side}.{local} as {name}"),
             MoveKind::Join(a, b) => write!(f, "join {a}, {b}"),
             MoveKind::Carry { side, local, buffer } => write!(f, "carry {side}.{local} as {buffer}"),

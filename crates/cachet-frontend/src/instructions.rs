@@ -75,8 +75,27 @@ impl World<'_> {
             }
             _ => None,
         };
-        let [(elem, rows), (other, columns)] = [vector(args.first()?)?, vector(args.get(1)?)?];
-        (elem == other && OUTER_ELEMENTS.contains(&elem)).then(|| self.built_in(outer_fma(elem, rows, columns)))
+        let (elem, rows, columns) = match [vector(args.first()?), vector(args.get(1)?)] {
+            [Some((elem, rows)), Some((other, columns))] => (elem == other).then_some((elem, rows, columns))?,
+            // A slice does not say its length; the block has as many lanes as both sides make.
+            sides => {
+                let block = match &args.get(2)?.kind {
+                    ExprKind::Index { base, .. } => base.as_ident()?,
+                    _ => args.get(2)?.as_ident()?,
+                };
+                let Meaning::Local(l) = body.find(&block.name)? else { return None };
+                let info = body.locals.get(l.index()).filter(|i| i.vector)?;
+                let (Ty::Elem(elem), Some(lanes)) = (&info.ty, info.dims.last()) else { return None };
+                let other = |n: i64| (lanes % n == 0).then_some(lanes / n);
+                let (rows, columns) = match sides {
+                    [Some((_, rows)), _] => (rows, other(rows)?),
+                    [None, Some((_, columns))] => (other(columns)?, columns),
+                    [None, None] => (1..=MAX_SIDE).find(|n| n * n == *lanes).map(|n| (n, n))?,
+                };
+                (*elem, rows, columns)
+            }
+        };
+        OUTER_ELEMENTS.contains(&elem).then(|| self.built_in(outer_fma(elem, rows, columns)))
     }
 
     /// The number of an instruction that is not declared.

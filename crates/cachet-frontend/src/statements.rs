@@ -227,11 +227,12 @@ impl World<'_> {
         indices: &[Index],
         span: Span,
     ) -> Done<Vec<cachet_core::ir::Ix>> {
-        if body.locals[local.index()].vector {
+        let rank = body.locals[local.index()].dims.len();
+        // With a subscript more than there are axes of vectors, one lane is meant.
+        if body.locals[local.index()].vector && indices.len() != rank {
             let message = format!("`{}` holds vectors, and one value is wanted here", name.name);
             return Err(self.report(Diagnostic::error(codes::TYPE_MISMATCH, span, message)));
         }
-        let rank = body.locals[local.index()].dims.len();
         if indices.len() != rank {
             let message = match (rank, indices.len()) {
                 (0, _) => format!("`{}` is a single value and has no subscripts", name.name),

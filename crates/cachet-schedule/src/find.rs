@@ -131,6 +131,7 @@ impl Search<'_> {
             | MoveKind::Copy(..)
             | MoveKind::Cut { .. }
             | MoveKind::Cover { .. }
+            | MoveKind::Widen { .. }
             | MoveKind::Relayout { .. }
             | MoveKind::Join(..)
             | MoveKind::Carry { .. }

@@ -26,6 +26,7 @@ pub fn require(after: &mut Fun, recipe: &[Move], before: &Fun, site: &Site) {
             | MoveKind::Copy(..)
             | MoveKind::Cut { .. }
             | MoveKind::Cover { .. }
+            | MoveKind::Widen { .. }
             | MoveKind::Relayout { .. }
             | MoveKind::Join(..)
             | MoveKind::Carry { .. }

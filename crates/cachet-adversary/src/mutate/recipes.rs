@@ -119,6 +119,14 @@ fn line(kind: &MoveKind) -> Vec<(String, MoveKind)> {
             };
             vec![("a block fewer".into(), made(*by, &fewer)), ("longer blocks".into(), made(*by + 1, count))]
         }
+        MoveKind::Widen { of, to } => {
+            let less = match to {
+                PatIx::Known(ix) => PatIx::Known(Ix::Sub(Box::new(ix.clone()), Box::new(Ix::Lit(1)))),
+                PatIx::Lit(n) => PatIx::Lit(n - 1),
+                other => other.clone(),
+            };
+            vec![("one less".into(), MoveKind::Widen { of: of.clone(), to: less })]
+        }
         MoveKind::Relayout { side, local, name, dims, axes, cell } => {
             let made = |cell: Vec<Ix>| MoveKind::Relayout {
                 side: *side,

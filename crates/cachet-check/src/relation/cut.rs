@@ -1,4 +1,4 @@
-//! CUT and COVER: a loop as two loops, and a loop in so many blocks.
+//! CUT, COVER and WIDEN: a loop as two loops, in so many blocks, and as one that runs further and does nothing there.
 //!
 //! Theorem (CUT). If `lo <= m` and `m <= hi`, then
 //!
@@ -12,17 +12,23 @@
 //! for x in lo .. hi do A(x)   is   for q in 0 .. N do for x in 0 .. min n (hi - lo - n*q) do A(lo + n*q + x)
 //! ```
 //!
-//! Both sides of each run the same iterations in the same order, whatever `A` does: block `q` has those from `lo + n*q` on
+//! Theorem (WIDEN). If `hi <= m`, then
+//!
+//! ```text
+//! for x in lo .. hi do A(x)   is   for x in lo .. m do { if x < hi then A(x) }
+//! ```
+//!
+//! and where `A` is a loop, the choice may stand inside it: ranges never read memory. Both sides of each run the same iterations in the same order, whatever `A` does: block `q` has those from `lo + n*q` on
 //! that lie before the next block and before `hi`, and beyond `hi` blocks are empty. What is left to prove is that nothing
 //! lies beyond the last block.
 //!
-//! Near misses: a cut behind the end or before the start; too few blocks; a count that changes with the loop itself.
+//! Near misses: a cut behind the end or before the start; too few blocks; a loop that is widened to less than it has.
 
 use super::Relation;
 use super::find::shown;
 use crate::condition::Kind;
 use crate::formula::Formula;
-use cachet_core::ir::{Block, Domain, Ix, Stmt, StmtKind, Var, VarKind};
+use cachet_core::ir::{Block, Domain, Guard, Ix, Rel, Stmt, StmtKind, Var, VarKind};
 use cachet_core::pattern::{LoopRef, PatIx};
 use cachet_core::rewrite::{Subst, refresh};
 use cachet_source::Diagnostic;
@@ -96,6 +102,39 @@ impl Relation<'_> {
         let made = Stmt { kind: StmtKind::For { var: q, domain, body: vec![inside] }, span: stmt.span };
         if let Some(slot) = spot.block(block).and_then(|b| b.get_mut(spot.at)) {
             *slot = made;
+        }
+        Ok(())
+    }
+
+    /// A loop that runs to another end, and does nothing beyond its own.
+    pub(super) fn widen(&mut self, block: &mut Block, wanted: &LoopRef, to: &PatIx) -> Result<(), Diagnostic> {
+        let to = match to {
+            PatIx::Known(ix) => ix.clone(),
+            PatIx::Lit(n) => Ix::Lit(*n),
+            _ => return Err(self.misfit("where the loop ends is not an index of the program")),
+        };
+        let spot = self.find_loop(block, wanted)?;
+        let cx = self.context_of(block, &spot.path);
+        self.known(&cx, [&to])?;
+        let (stmt, var, lo, hi) = self.range(block, wanted)?;
+        let names = self.names();
+        let text = format!("{} <= {}", names.ix(&hi), names.ix(&to));
+        let what = format!("{}.{} ends no later than it is widened to: {text}", wanted.side, shown(wanted));
+        self.emit(Kind::Split, &cx, cx.ix(&hi).le(cx.ix(&to)), &what, &[], &[]);
+        let StmtKind::For { body, .. } = &stmt.kind else { return Ok(()) };
+        let guard = Guard::Cmp(Rel::Lt, Ix::Var(var), hi);
+        let body = match body.as_slice() {
+            [one] => {
+                let (loops, inmost) = super::reorder::perfect(one);
+                let chosen = StmtKind::If { guard, then: inmost.to_vec(), els: vec![] };
+                let chosen = vec![Stmt { kind: chosen, span: stmt.span }];
+                vec![super::reorder::rebuild(&loops, chosen, &stmt)]
+            }
+            _ => vec![Stmt { kind: StmtKind::If { guard, then: body.clone(), els: vec![] }, span: stmt.span }],
+        };
+        let kind = StmtKind::For { var, domain: Domain::Range { lo, hi: to }, body };
+        if let Some(slot) = spot.block(block).and_then(|b| b.get_mut(spot.at)) {
+            *slot = Stmt { kind, span: stmt.span };
         }
         Ok(())
     }

@@ -4,6 +4,8 @@
 //! loop `for l in lo .. hi do t[.., l, ..] := e` with `l` on axis `n` and `b <= hi`. If nothing that is left reads a cell of
 //! `t` at or beyond `b` on that axis, then the loop is `for l in lo .. b do t[.., l, ..] := e` to everybody else.
 //!
+//! Likewise an assignment of a cell `t[.., e, ..]` under any subscript is to everybody else that assignment under `e < b`.
+//!
 //! What goes writes cells of `t` at or beyond `b` only, which nobody reads; `t` is not seen after its block.
 //!
 //! Near misses: a bound that changes while `t` lives, so that a cell left out now is read later; a read beyond the bound;
@@ -13,7 +15,7 @@ use super::Relation;
 use super::find::{Spot, walk};
 use crate::condition::Kind;
 use crate::events::{What, enter, events_of};
-use cachet_core::ir::{Block, Domain, Ix, Local, Stmt, StmtKind};
+use cachet_core::ir::{Block, Domain, Guard, Ix, Local, Rel, Stmt, StmtKind};
 use cachet_core::pattern::{PatIx, Side};
 use cachet_source::Diagnostic;
 
@@ -37,7 +39,9 @@ impl Relation<'_> {
         let around = self.context_of(block, &spot.path);
         self.known(&around, [bound])?;
         let loops = filling_loops(block, local, axis);
-        if loops.is_empty() {
+        let mut guarded = 0;
+        *block = under(block, (local, axis), bound, &mut guarded);
+        if loops.is_empty() && guarded == 0 {
             return Err(self.misfit(format!("in {side} no loop fills {name} along its axis {axis}")));
         }
         for at in &loops {
@@ -109,4 +113,44 @@ fn filling_loops(block: &[Stmt], local: Local, axis: usize) -> Vec<Spot> {
         }
     });
     out
+}
+
+/// A block with the assignments of a local's cells that no loop fills along an axis under a bound.
+fn under(block: &[Stmt], of: (Local, usize), bound: &Ix, count: &mut usize) -> Block {
+    block
+        .iter()
+        .map(|s| {
+            let inside = |block: &[Stmt], count: &mut usize| under(block, of, bound, count);
+            let kind = match &s.kind {
+                StmtKind::For { var, domain, body } => {
+                    // What fills the axis is narrowed by its range.
+                    let filling = matches!(body.as_slice(), [Stmt { kind: StmtKind::Assign { local, at, .. }, .. }]
+                        if *local == of.0 && at.get(of.1) == Some(&Ix::Var(*var)) && matches!(domain, Domain::Range { .. }));
+                    let body = if filling { body.clone() } else { inside(body, count) };
+                    StmtKind::For { var: *var, domain: domain.clone(), body }
+                }
+                StmtKind::If { guard, then, els } => {
+                    StmtKind::If { guard: guard.clone(), then: inside(then, count), els: inside(els, count) }
+                }
+                StmtKind::Assign { local, at, .. } if *local == of.0 => match at.get(of.1) {
+                    Some(ix) => {
+                        *count += 1;
+                        let guard = Guard::Cmp(Rel::Lt, ix.clone(), bound.clone());
+                        StmtKind::If { guard, then: vec![s.clone()], els: vec![] }
+                    }
+                    None => s.kind.clone(),
+                },
+                kind @ (StmtKind::Grid(_)
+                | StmtKind::Let { .. }
+                | StmtKind::Var { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Alloc(_)
+                | StmtKind::Lease { .. }
+                | StmtKind::Call(_)
+                | StmtKind::Print(_)) => kind.clone(),
+            };
+            Stmt { kind, span: s.span }
+        })
+        .collect()
 }

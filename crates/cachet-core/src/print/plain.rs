@@ -1,29 +1,23 @@
-//! Which vectors are written as arrays?
+//! Which vectors are written lane by lane?
 //!
 //! A statement that a step made of vectors may have no form of its own, as one that reads every second element. It is
-//! written as the loop over lanes that it means, and a vector that is read or assigned there lane by lane is written as an
-//! array: of vectors the language has no single lanes. The array means the same.
+//! written as the loop over lanes that it means, and a vector that is assigned there is declared as one that changes.
 
 use crate::ir::{Fun, Local, Program, Stmt, StmtKind, Var, Word};
 use crate::rewrite::{Live, Visit, visit_block, visit_stmt, visit_word};
 use crate::vectors;
 use std::collections::BTreeSet;
 
-/// The function with such vectors as arrays.
+/// The function with such vectors as ones that change.
 pub(super) fn plain(program: &Program, mut fun: Fun) -> Fun {
-    // Every round but the last makes at least one vector an array.
-    loop {
-        let mut found = Cells { program, fun: &fun, locals: BTreeSet::new(), loops: Vec::new() };
-        visit_block(&mut found, &fun.body);
-        let locals: Vec<Local> = found.locals.into_iter().filter(|l| fun.locals[l.index()].vector).collect();
-        if locals.is_empty() {
-            let loops = found.loops;
-            return named_apart(fun, loops);
-        }
-        for l in locals {
-            fun.locals[l.index()].vector = false;
-        }
+    let mut found = Cells { program, fun: &fun, locals: BTreeSet::new(), loops: Vec::new() };
+    visit_block(&mut found, &fun.body);
+    let (locals, loops) = (found.locals, found.loops);
+    for l in locals {
+        let info = &mut fun.locals[l.index()];
+        info.mutable |= info.vector;
     }
+    named_apart(fun, loops)
 }
 
 /// The function with names for such loops that nothing else has. They are the compiler's, and may be a user's as well.

@@ -198,6 +198,8 @@ impl World<'_> {
     fn assigned_vector<'p>(&self, body: &Body, place: &'p Place) -> Option<(&'p Ident, Local)> {
         let name = place.path.as_ident()?;
         match body.find(&name.name)? {
+            // One lane of a vector is a single word.
+            Meaning::Local(l) if is_lane(&body.locals[l.index()], place.indices().unwrap_or(&[])) => None,
             Meaning::Local(l) if body.locals[l.index()].vector => Some((name, *l)),
             _ => None,
         }
@@ -545,12 +547,19 @@ fn is_vector(body: &Body, e: &Expr) -> bool {
     some_part(e, &mut |e| match &e.kind {
         ExprKind::Load { place, mask } => Some(window_of(place).is_some() || mask.is_some()),
         ExprKind::Name(name) => Some(named(body, name).is_some()),
-        ExprKind::Index { base, .. } => Some(base.as_ident().is_some_and(|n| named(body, n).is_some())),
+        ExprKind::Index { base, indices } => {
+            Some(base.as_ident().and_then(|n| named(body, n)).is_some_and(|of| !is_lane(of, indices)))
+        }
         ExprKind::Apply { head, .. } => {
             head.as_ident().is_some_and(|n| matches!(n.name.as_str(), "splat" | "slice_lanes")).then_some(true)
         }
         _ => None,
     })
+}
+
+/// Whether so many subscripts of a vector, or of an array of them, name a lane.
+fn is_lane(of: &cachet_core::ir::LocalInfo, indices: &[Index]) -> bool {
+    of.vector && indices.len() == of.dims.len()
 }
 
 fn named<'b>(body: &'b Body, name: &Ident) -> Option<&'b cachet_core::ir::LocalInfo> {
@@ -587,8 +596,9 @@ fn vector_of(world: &mut World<'_>, body: &Body, e: &Expr) -> Done<Option<(Elem,
                 found = Ok(of_local(name));
                 Some(matches!(found, Ok(Some(_))))
             }
-            ExprKind::Index { base, .. } => {
-                found = Ok(base.as_ident().and_then(of_local));
+            ExprKind::Index { base, indices } => {
+                let lane = |name: &&Ident| named(body, name).is_some_and(|of| is_lane(of, indices));
+                found = Ok(base.as_ident().filter(|name| !lane(name)).and_then(of_local));
                 Some(matches!(found, Ok(Some(_))))
             }
             // Neither says how many lanes there are.

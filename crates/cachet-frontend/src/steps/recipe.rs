@@ -191,6 +191,7 @@ fn marked(recipe: Vec<core::Move>, ranks: &BTreeSet<&str>) -> Vec<core::Move> {
         MoveKind::Unroll(l) => MoveKind::Unroll(mark(l)),
         MoveKind::Cut { of, at } => MoveKind::Cut { of: mark(of), at },
         MoveKind::Cover { of, by, outer, count } => MoveKind::Cover { of: mark(of), by, outer, count },
+        MoveKind::Widen { of, to } => MoveKind::Widen { of: mark(of), to },
         MoveKind::Join(a, b) => MoveKind::Join(mark(a), mark(b)),
         MoveKind::Regroup { of, op, by } => MoveKind::Regroup { of: mark(of), op, by },
         MoveKind::Case { guard, then, els } => {

@@ -74,7 +74,7 @@ impl Words<'_> {
                 MoveKind::Cut { of: self.loop_ref(of), at: PatIx::Known(self.ix(at, of.side)?) }
             }
             // Only steps that are written in Rust make these, with what they know of the program.
-            MoveKind::Cover { .. } | MoveKind::Relayout { .. } => kind.clone(),
+            MoveKind::Cover { .. } | MoveKind::Widen { .. } | MoveKind::Relayout { .. } => kind.clone(),
             MoveKind::Join(a, b) => MoveKind::Join(self.loop_ref(a), self.loop_ref(b)),
             MoveKind::Carry { side, local, buffer } => {
                 MoveKind::Carry { side: *side, local: self.local(local, *side), buffer: self.buffer(buffer) }

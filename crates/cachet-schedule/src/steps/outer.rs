@@ -2,7 +2,8 @@
 //!
 //! What `registers` made holds a row of the tile in each vector. Here each vector holds a block of it, row after row, and for
 //! every term of the sum a column of the one operand and a row of the other are loaded once, of which the instruction takes a
-//! part for each block. Rows and lanes have to be multiples of U and V, wherever the tile lies.
+//! part for each block. The tile's rows and lanes have to be multiples of U and V. Where fewer are in use, the last blocks have rows
+//! and lanes that nobody stores: what they would load is zero, and blocks are stored row by row, as far as they go.
 
 use super::tile::{Nest, Tile, assigns, tiles};
 use super::{Named, names};
@@ -139,7 +140,7 @@ impl Blocks<'_> {
         {
             let (row, lane) = (start.row.0, start.lane.0);
             out.push(self.over_blocks(VarKind::Lane(self.lanes), |this, q, l| {
-                let word = this.moved(row, lane, q, l).word(&word);
+                let word = this.inside(row, this.moved(row, lane, q, l), &word);
                 StmtKind::Assign { local: this.blocks, at: vec![Ix::Var(q), Ix::Var(l)], word }
             }));
         }
@@ -175,6 +176,11 @@ impl Blocks<'_> {
             return Err(refused(call.span, "the tile is not stored".into(), call));
         };
         let to = to.clone();
+        if self.is_ragged() {
+            out.push(self.by_rows(&to));
+            let names = <[String; 2]>::try_from(names).unwrap_or_default();
+            return Ok((out, names));
+        }
         out.push(self.over_blocks(VarKind::Lane(self.lanes), |this, q, l| {
             let to = this.moved(row, lane, q, l).access(&to);
             StmtKind::Store { to, word: Word::Local(this.blocks, vec![Ix::Var(q), Ix::Var(l)]) }
@@ -188,6 +194,70 @@ impl Blocks<'_> {
         self.tile.size.1 / self.block.1
     }
 
+    /// Whether some rows or lanes of the tile may not be in use.
+    fn is_ragged(&self) -> bool {
+        let (rows, lanes) = (self.tile.back.row.1, self.tile.back.lane.1);
+        !matches!(rows, Ix::Lit(n) if n % self.block.0 == 0) || *lanes != Ix::Lit(self.tile.size.1)
+    }
+
+    /// How many blocks lie one below the other, the last perhaps with rows that are not in use.
+    fn down(&self) -> Ix {
+        let u = self.block.0;
+        match self.tile.back.row.1 {
+            Ix::Lit(rows) => Ix::Lit(rows.div_euclid(u) + i64::from(rows.rem_euclid(u) != 0)),
+            rows if u == 1 => rows.clone(),
+            rows => Ix::Div(Box::new(sum(rows.clone(), Ix::Lit(u - 1))), u),
+        }
+    }
+
+    /// A word of the tile in a block's lane; zero in rows that are not in use.
+    fn inside(&self, row: Var, moved: Subst, word: &Word) -> Word {
+        let word = moved.word(word);
+        let rows = self.tile.back.row.1;
+        let elem = match self.after.locals[self.blocks.index()].ty {
+            Ty::Elem(elem) if !matches!(rows, Ix::Lit(n) if n % self.block.0 == 0) => elem,
+            _ => return word,
+        };
+        let guard = Guard::Cmp(Rel::Lt, moved.ix(&Ix::Var(row)), rows.clone());
+        Word::If(Box::new(guard), Box::new(word), Box::new(Word::Lit(Lit { elem, bits: 0 })))
+    }
+
+    /// Stores the rows of the blocks, as far as the tile is in use.
+    fn by_rows(&mut self, to: &cachet_core::ir::Access) -> Stmt {
+        let span = self.tile.span;
+        let ((u, v), across) = (self.block, self.across());
+        let (row, lane) = (self.tile.back.row, self.tile.back.lane);
+        let name = self.after.vars[row.0.index()].name.clone();
+        let i = self.after.add_var(name, VarKind::Index);
+        let (q, l) = (self.after.add_var("q", VarKind::Index), self.after.add_var("l", VarKind::Lane(v)));
+        let part = if across == 1 { Ix::Lit(0) } else { Ix::Var(q) };
+        let block = sum(times(across, quotient(i, u)), part.clone());
+        let at = vec![block, sum(times(v, remainder(i, u)), Ix::Var(l))];
+        let mut subst = Subst::var(lane.0, sum(times(v, part.clone()), Ix::Var(l)));
+        subst.vars.insert(row.0, Ix::Var(i));
+        let store = StmtKind::Store { to: subst.access(to), word: Word::Local(self.blocks, at) };
+        let mask = match lane.1 {
+            Ix::Lit(n) if *n == self.tile.size.1 => Ix::Lit(v),
+            active => {
+                let left = match times(v, part) {
+                    Ix::Lit(0) => active.clone(),
+                    before => Ix::Sub(Box::new(active.clone()), Box::new(before)),
+                };
+                Ix::Max(Box::new(Ix::Lit(0)), Box::new(Ix::Min(Box::new(Ix::Lit(v)), Box::new(left))))
+            }
+        };
+        let around = |var: Var, hi: Ix, inner: StmtKind| StmtKind::For {
+            var,
+            domain: Domain::Range { lo: Ix::Lit(0), hi },
+            body: vec![Stmt { kind: inner, span }],
+        };
+        let mut nest = around(l, mask, store);
+        if across != 1 {
+            nest = around(q, Ix::Lit(across), nest);
+        }
+        Stmt { kind: around(i, row.1.clone(), nest), span }
+    }
+
     /// A loop over the blocks around a vector statement.
     fn over_blocks(&mut self, kind: VarKind, stmt: impl FnOnce(&mut Self, Var, Var) -> StmtKind) -> Stmt {
         let span = self.tile.span;
@@ -195,9 +265,9 @@ impl Blocks<'_> {
         let inner = Stmt { kind: stmt(self, q, l), span };
         let lanes = Domain::Range { lo: Ix::Lit(0), hi: Ix::Lit(self.lanes) };
         let body = vec![Stmt { kind: StmtKind::For { var: l, domain: lanes, body: vec![inner] }, span }];
-        let hi = match self.tile.back.row.1 {
-            Ix::Lit(rows) => Ix::Lit(self.across() * (rows / self.block.0)),
-            rows => times(self.across(), Ix::Div(Box::new(rows.clone()), self.block.0)),
+        let hi = match self.down() {
+            Ix::Lit(down) => Ix::Lit(self.across() * down),
+            down => times(self.across(), down),
         };
         Stmt { kind: StmtKind::For { var: q, domain: Domain::Range { lo: Ix::Lit(0), hi }, body }, span }
     }
@@ -265,13 +335,18 @@ impl Blocks<'_> {
     }
 
     /// Both sides are undone down to the cells of the array, and the loops over them cut into the same blocks.
-    fn recipe(&self, row: &Named, into: &Named, names: &[String; 2], call: &StepCall) -> Vec<Move> {
+    fn recipe(&mut self, row: &Named, into: &Named, names: &[String; 2], call: &StepCall) -> Vec<Move> {
         let name = |l: Local| self.after.locals[l.index()].name.clone();
         let at = |side: Side, name: &str, nth: u32| LoopRef { side, name: name.to_string(), nth, rank: false };
         let acc = name(self.tile.acc);
         let mut lines: Vec<MoveKind> =
             self.tile.named.iter().rev().map(|l| MoveKind::Copy(Side::S, name(*l))).collect();
         lines.extend(names.iter().rev().map(|n| MoveKind::Copy(Side::T, n.clone())));
+        if self.is_ragged() {
+            let blocks = name(self.blocks);
+            lines.extend(self.apart(row, (acc, blocks)));
+            return lines.into_iter().map(|kind| Move { kind, span: At(call.span) }).collect();
+        }
         let (active, lanes) = (self.tile.back.lane.1, self.tile.size.1);
         if *active != Ix::Lit(lanes) {
             let to = PatIx::Known(active.clone());
@@ -309,6 +384,74 @@ impl Blocks<'_> {
         lines.into_iter().map(|kind| Move { kind, span: At(call.span) }).collect()
     }
 
+    /// `T`'s cells are named as `S`'s and left alone where no row is, and `S`'s loops cut into blocks that go as far as `T`'s.
+    fn apart(&mut self, row: &Named, (acc, blocks): (String, String)) -> Vec<MoveKind> {
+        let at = |side: Side, name: &str, nth: u32| LoopRef { side, name: name.to_string(), nth, rank: false };
+        let ((u, v), across) = (self.block, self.across());
+        let (b, x) = (self.after.add_var("b", VarKind::Index), self.after.add_var("l", VarKind::Index));
+        let cell = vec![
+            sum(times(u, quotient(b, across)), quotient(x, v)),
+            sum(times(v, remainder(b, across)), remainder(x, v)),
+        ];
+        let dims = vec![self.tile.size.0, self.tile.size.1];
+        let (rows, lanes) = (self.tile.back.row.1.clone(), self.tile.back.lane.1.clone());
+        let all_rows = matches!(rows, Ix::Lit(n) if n % u == 0);
+        let name = acc.clone();
+        let mut lines = vec![MoveKind::Relayout { side: Side::T, local: blocks, name, dims, axes: vec![b, x], cell }];
+        if !all_rows {
+            lines.push(MoveKind::Narrow { side: Side::T, local: acc, axis: 0, to: PatIx::Known(rows) });
+        }
+        let name = |v: Var| self.after.vars[v.index()].name.clone();
+        let (k, lane) = (name(self.tile.sum.0), name(self.tile.update.0.lane.0));
+        let exact = |of: LoopRef, by: i64, outer: &str| MoveKind::Split {
+            of,
+            by: PatIx::Lit(by),
+            outer: outer.to_string(),
+            ragged: false,
+        };
+        let last = 1 + u32::from(self.tile.start.is_some());
+        for nth in 1..=last {
+            let (down, side_by_side) = (format!("down_{nth}"), format!("across_{nth}"));
+            lines.push(match all_rows {
+                true => exact(at(Side::S, &row.name, nth), u, &down),
+                false => MoveKind::Cover {
+                    of: at(Side::S, &row.name, nth),
+                    by: u,
+                    outer: down.clone(),
+                    count: PatIx::Known(self.down()),
+                },
+            });
+            lines.push(exact(at(Side::S, &lane, nth), v, &side_by_side));
+            let mut order = vec![
+                at(Side::S, &down, 1),
+                at(Side::S, &side_by_side, 1),
+                at(Side::S, &row.name, nth),
+                at(Side::S, &lane, nth),
+            ];
+            if nth == last {
+                order.insert(0, at(Side::S, &k, 1));
+            }
+            lines.push(MoveKind::Order(order));
+            if !all_rows {
+                lines.push(MoveKind::Widen { of: at(Side::S, &row.name, nth), to: PatIx::Lit(u) });
+            }
+            lines.push(exact(at(Side::T, "q", nth), across, &down));
+            lines.push(exact(at(Side::T, "l", nth), v, &side_by_side));
+        }
+        let stored = at(Side::S, &lane, last + 1);
+        match (across, lanes == Ix::Lit(self.tile.size.1)) {
+            (1, _) => {}
+            (_, true) => lines.push(exact(stored, v, "across_back")),
+            (_, false) => lines.push(MoveKind::Cover {
+                of: stored,
+                by: v,
+                outer: "across_back".into(),
+                count: PatIx::Lit(across),
+            }),
+        }
+        lines
+    }
+
     /// The nest that starts the sums in the array, where it is more than a load of the cells. What a tile is declared with
     /// is stored by the loops that store the tile back.
     fn kept_start(&self) -> Option<&Nest<'_>> {
@@ -340,9 +483,12 @@ fn remainder(var: Var, n: i64) -> Ix {
 }
 
 fn times(n: i64, ix: Ix) -> Ix {
-    if ix == Ix::Lit(0) { ix } else { Ix::Mul(n, Box::new(ix)) }
+    if ix == Ix::Lit(0) || n == 1 { ix } else { Ix::Mul(n, Box::new(ix)) }
 }
 
 fn sum(a: Ix, b: Ix) -> Ix {
-    if a == Ix::Lit(0) { b } else { Ix::Add(Box::new(a), Box::new(b)) }
+    match (a, b) {
+        (Ix::Lit(0), ix) | (ix, Ix::Lit(0)) => ix,
+        (a, b) => Ix::Add(Box::new(a), Box::new(b)),
+    }
 }

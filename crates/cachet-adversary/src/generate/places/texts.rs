@@ -457,4 +457,17 @@ schedule grouped_from_cells of matmul @(S = PlusTimes f32) =
   order (gk, gi, gj, i, j)
   registers (i, j) into c rows 2 lanes 2 through fma
   dot_products k c two_terms
+
+instr fn outer_of_two (column: Vec f32 2) (row: Vec f32 2) (acc: Vec f32 4) -> Vec f32 4 =
+  var sums: Vec f32 4 = acc
+  for l in 0 .. 4 do
+    sums[l] = fma (column[l / 2]) (row[l % 2]) (acc[l])
+  sums
+
+schedule blocks_left_over of matmul @(S = PlusTimes f32) =
+  split i by 4 as gi ragged
+  split j by 4 as gj ragged
+  order (gi, gj, i, j)
+  registers (i, j) into c rows 4 lanes 4 through fma
+  outer_products i c 2 2 outer_of_two
 "#;

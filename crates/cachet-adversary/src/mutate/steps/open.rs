@@ -147,6 +147,7 @@ fn move_of(line: &Move) -> Move {
         MoveKind::Cover { of: l, by, outer, count } => {
             MoveKind::Cover { of: of(l), by: *by, outer: outer.clone(), count: count.clone() }
         }
+        MoveKind::Widen { of: l, to } => MoveKind::Widen { of: of(l), to: to.clone() },
         MoveKind::Join(a, b) => MoveKind::Join(of(a), of(b)),
         MoveKind::Unroll(l) => MoveKind::Unroll(of(l)),
         MoveKind::Regroup { of: l, op, by } => MoveKind::Regroup { of: of(l), op: op.clone(), by: *by },
