@@ -59,6 +59,7 @@ pub const NODES: &[&str] = &[
     "word: differing",
     "statement: for",
     "statement: grid",
+    "statement: grid inside a grid",
     "statement: if",
     "statement: let",
     "statement: var",
@@ -418,6 +419,7 @@ impl Visit for Counter<'_> {
         self.more(
             match &stmt.kind {
                 StmtKind::For { .. } => "statement: for",
+                StmtKind::Grid(g) if g.level > 0 => "statement: grid inside a grid",
                 StmtKind::Grid(_) => "statement: grid",
                 StmtKind::If { .. } => "statement: if",
                 StmtKind::Let { .. } => "statement: let",

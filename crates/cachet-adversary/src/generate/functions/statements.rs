@@ -241,7 +241,11 @@ impl Draw<'_> {
         self.buffers.push(Cells { only: Some(at), ..own.clone() });
         self.muts.iter_mut().for_each(|m| m.assigned = false);
         self.vectors.iter_mut().for_each(|v| v.assigned = false);
-        let mut body = self.block(depth.saturating_sub(2));
+        let mut body = Vec::new();
+        if self.random.once_in(3) {
+            self.stages(&mut body);
+        }
+        body.extend(self.block(depth.saturating_sub(2)));
         self.store(&mut body);
         self.loops -= axes.len();
         self.in_grid = false;
@@ -260,6 +264,32 @@ impl Draw<'_> {
             writes,
             body,
         }))));
+    }
+
+    /// Stages of an iteration: a grid inside it fills an array that it has for itself, and in another one each iteration may read
+    /// what all of the first have written.
+    fn stages(&mut self, out: &mut Block) {
+        let (ty, extents) = (self.ty(), self.extents());
+        for _ in 0..2 {
+            let own = self.buffer(&ty, extents.clone(), Role::Alloc);
+            out.push(stmt(StmtKind::Alloc(own.buffer)));
+            let one = |this: &mut Self, e: &Ix| {
+                (this.var("p", VarKind::Index), Domain::Range { lo: Ix::Lit(0), hi: e.clone() })
+            };
+            let axes: Vec<(Var, Domain)> = extents.iter().map(|e| one(self, e)).collect();
+            self.indices.extend(axes.iter().map(|(v, _)| *v));
+            self.loops += axes.len();
+            let word = self.word(&ty, 2);
+            self.loops -= axes.len();
+            self.indices.truncate(self.indices.len() - axes.len());
+            let at: Vec<Ix> = axes.iter().map(|(v, _)| Ix::Var(*v)).collect();
+            let window = at.iter().map(|i| (i.clone(), Ix::Lit(1))).collect();
+            let writes = vec![Window { buffer: own.buffer, axes: window }];
+            let body = vec![stmt(StmtKind::Store { to: cell(own.buffer, at), word })];
+            let device = cachet_core::ir::Device::HOST;
+            out.push(stmt(StmtKind::Grid(Box::new(Grid { device, level: 1, axes, writes, body }))));
+            self.buffers.push(Cells { writes: false, ..own });
+        }
     }
 
     /// The axes of a grid for an array, the window of an iteration, the cell that it may touch, and for a grid over blocks
