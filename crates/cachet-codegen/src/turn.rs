@@ -20,9 +20,8 @@ use cachet_core::vectors;
 pub(crate) const MOST: i64 = 16;
 /// The fewest bytes of a piece of a row that are worth it.
 pub(crate) const LEAST_BYTES: i64 = 16;
-/// How far ahead of itself a row is asked for, in the second level: rows lie apart, and processors foresee a few of them
-/// only. In the first level rows a power of two apart would drive one another out before they are used.
-const AHEAD_BYTES: i64 = 768;
+/// How far ahead of itself a row is asked for: rows lie apart, and processors foresee a few of them only.
+const AHEAD_BYTES: i64 = 384;
 /// The most rows that are read ahead in one loop.
 const MOST_ROWS: i64 = 256;
 
@@ -297,7 +296,7 @@ impl Lower<'_, '_> {
                 Some(mask) => self.masked_load(elem, width, &at, mask, "poison"),
                 None => {
                     let ahead = self.em.def(format_args!("getelementptr i8, ptr {at}, i64 {AHEAD_BYTES}"));
-                    self.em.line(format_args!("call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 2, i32 1)"));
+                    self.em.line(format_args!("call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 3, i32 1)"));
                     self.em.def(format_args!("load {ty}, ptr {at}, align {align}"))
                 }
             });

@@ -145,7 +145,12 @@ fn site<'f>(
     };
     let [Stmt { kind: StmtKind::Store { to, word }, .. }] = body.as_slice() else {
         let d = shape(format!("what stands in `{}` is not one store", name(innermost)));
-        return Err(d.help(BEFORE_OPENED));
+        return Err(d.help(match body.as_slice() {
+            [Stmt { kind: StmtKind::For { .. }, .. }] if row.is_none() => {
+                "name the loop directly around the sum; with the one around it, it makes a tile: `registers (i, j) into c`"
+            }
+            _ => BEFORE_OPENED,
+        }));
     };
     let Word::Fold(fold) = word else {
         let d = shape("what is stored there is no sum".into());
@@ -200,7 +205,8 @@ fn bounds(
         match most(fun, hi, site) {
             Some(n) if n <= size => {}
             Some(n) => {
-                let message = format!("`{}` has up to {n} iterations, and the tile has {size} {what}", named.name);
+                let held = if site.row.is_some() { "tile" } else { "vector" };
+                let message = format!("`{}` has up to {n} iterations, and the {held} has {size} {what}", named.name);
                 return Err(refused(span, message, call));
             }
             None => {
