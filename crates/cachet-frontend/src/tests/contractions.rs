@@ -138,7 +138,7 @@ fn equations_keep_the_sum_as_it_is_written() {
     let module = good(&f32_of("c[i, j] = sum k. a[i, k] * b[k, j]"));
     let c = &module.contractions[0].0;
     let Expr::Sum(s) = &c.equations[0].value else { panic!() };
-    assert_eq!(s.mul_add, Some((Op::Prim(Prim::Fma), Op::Prim(Prim::Mul))));
+    assert_eq!(s.mul_add, Some((Combine::Op(Op::Prim(Prim::Fma)), Op::Prim(Prim::Mul))));
     assert_eq!(s.add, Combine::Op(Op::Prim(Prim::Add)));
     assert_eq!(s.binders.len(), 1);
     assert_eq!(c.sizes.iter().map(|v| c.vars[v.index()].name.as_str()).collect::<Vec<_>>(), ["M", "K", "N"]);
