@@ -56,7 +56,7 @@ impl Relation<'_> {
             span: stmt.span,
         };
         let first = part(lo, at.clone());
-        let second = refresh(&mut self.fun, &vec![part(at, hi)]);
+        let second = refresh(&mut self.fun, &[part(at, hi)]);
         if let Some(stmts) = spot.block(block) {
             stmts.splice(spot.at..=spot.at, std::iter::once(first).chain(second));
         }
