@@ -6,7 +6,7 @@ mod evidence;
 mod rank;
 mod tiles;
 
-use cachet_adversary::population::{Population, Ran, Scale, fresh_seed};
+use cachet_adversary::population::{Part, Population, Ran, Scale, fresh_seed};
 use cachet_adversary::{populations, table};
 use clap::{Args, Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ enum Task {
     /// Run the populations at their ordinary sizes and print one table.
     Adversary(Choice),
     /// The same at the large sizes.
-    Nightly(Choice),
+    Nightly(Night),
     /// Measure the template of an instruction against its reference body, and write the record.
     Evidence(evidence::Arguments),
     /// Measure every tile of registers that fits, beside the one that the platform's numbers choose.
@@ -49,11 +49,20 @@ struct Choice {
     seed: Option<u64>,
 }
 
+#[derive(Args)]
+struct Night {
+    #[command(flatten)]
+    choice: Choice,
+    /// One of so many parts, `2/5`: for what takes longer than there is time.
+    #[arg(long, default_value = "1/1")]
+    part: Part,
+}
+
 fn main() -> ExitCode {
     cachet_adversary::native::serve_if_asked();
-    let (choice, scale) = match Arguments::parse().task {
-        Task::Adversary(choice) => (choice, Scale::Ordinary),
-        Task::Nightly(choice) => (choice, Scale::Nightly),
+    let (choice, scale, part) = match Arguments::parse().task {
+        Task::Adversary(choice) => (choice, Scale::Ordinary, Part::WHOLE),
+        Task::Nightly(night) => (night.choice, Scale::Nightly, night.part),
         Task::Evidence(arguments) => return done(evidence::run(&arguments)),
         Task::SweepTiles(sweep) => return done(tiles::run(&sweep)),
         Task::Cachegrind(count) => return done(cachegrind::run(&count)),
@@ -68,7 +77,8 @@ fn main() -> ExitCode {
         eprintln!("no such population; there are\n{}", names.join("\n"));
         return ExitCode::from(2);
     }
-    let ran = run(&chosen, scale, choice.seed.unwrap_or_else(fresh_seed));
+    let seed = choice.seed.unwrap_or_else(fresh_seed);
+    let ran = run(&chosen, |p| p.try_out(scale, seed, part));
     match choice.json {
         true => println!("{:#}", table::json(&ran)),
         false => print!("{}", table::text(&ran)),
@@ -84,7 +94,7 @@ fn done(result: Result<ExitCode, String>) -> ExitCode {
 }
 
 /// Each on a thread as one becomes free; in the order of the list.
-fn run(chosen: &[&'static Population], scale: Scale, seed: u64) -> Vec<Ran> {
+fn run(chosen: &[&'static Population], one: impl Fn(&'static Population) -> Ran + Sync) -> Vec<Ran> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -96,7 +106,7 @@ fn run(chosen: &[&'static Population], scale: Scale, seed: u64) -> Vec<Ran> {
                     chosen.get(n).map(|p| (n, *p))
                 } {
                     eprintln!("{} {} ..", p.promise, p.name);
-                    let ran = p.try_out(scale, seed);
+                    let ran = one(p);
                     if let Ok(mut done) = done.lock() {
                         done.push((n, ran));
                     }

@@ -1,6 +1,7 @@
 //! What is a population, and what is told of one after it ran?
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// Cases of one kind, and what is promised of them.
@@ -216,18 +217,51 @@ impl Ran {
 pub const FIXED: u64 = 0x00CA_C4E7;
 
 impl Population {
-    /// Runs it: all of it from the fixed seed, and a tenth again from another.
-    pub fn try_out(&'static self, scale: Scale, fresh: u64) -> Ran {
+    /// Runs it: all of it from the fixed seed, and a tenth again from another. A part of a drawn one has its share of the
+    /// cases, from a seed of its own; parts of one that is not drawn would all be the same, and the first has it all.
+    pub fn try_out(&'static self, scale: Scale, fresh: u64, part: Part) -> Ran {
         let start = Instant::now();
-        let count = self.counts[usize::from(scale == Scale::Nightly)];
-        let mut seeds = vec![FIXED];
-        let mut report = (self.run)(Share { count, seed: FIXED, scale });
+        let part = if self.drawn { part } else { Part::WHOLE };
+        let count = self.counts[usize::from(scale == Scale::Nightly)].div_ceil(part.of);
+        let fixed = part.seed();
+        let mut seeds = vec![fixed];
+        let mut report = (self.run)(Share { count, seed: fixed, scale });
         if self.drawn && report.skipped.is_none() {
             seeds.push(fresh);
             let count = count.div_ceil(10);
             report = report.and((self.run)(Share { count, seed: fresh, scale }));
         }
         Ran { population: self, seeds, report, time: start.elapsed() }
+    }
+}
+
+/// One of so many parts of a population, for nights that are too short for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    number: usize,
+    of: usize,
+}
+
+impl Part {
+    /// All of it.
+    pub const WHOLE: Part = Part { number: 1, of: 1 };
+
+    /// The first part draws from the fixed seed, the others from those that follow it.
+    fn seed(self) -> u64 {
+        FIXED + self.number as u64 - 1
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    /// `2/5` is the second of five.
+    fn from_str(text: &str) -> Result<Part, String> {
+        let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Part { number, of }),
+            _ => Err(format!("`{text}` is no part: the second of five is `2/5`")),
+        }
     }
 }
 

@@ -4,12 +4,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use cachet_adversary::population::{Population, Scale, fresh_seed};
+use cachet_adversary::population::{Part, Population, Scale, fresh_seed};
 use cachet_adversary::{populations, table};
 use std::io::Write;
 
 fn try_out(p: &'static Population) {
-    let ran = p.try_out(Scale::Ordinary, fresh_seed());
+    let ran = p.try_out(Scale::Ordinary, fresh_seed(), Part::WHOLE);
     let details = table::details(&ran);
     assert!(ran.passed(), "{details}");
     if let Some(why) = &ran.report.skipped {

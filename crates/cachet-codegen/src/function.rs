@@ -55,6 +55,8 @@ pub(crate) struct Lower<'a, 'm> {
     pub(crate) known: Known,
     /// Whether the statements being lowered are for a number of rows that is not known.
     pub(crate) any_rows: usize,
+    /// Loops around whose iterations the matrix unit was asked for and is not free.
+    pub(crate) without_unit: usize,
     /// Guards that are decided where code is being written.
     pub(crate) decided: Vec<(Guard, bool)>,
     /// Lanes that are left out where code is being written.
@@ -94,6 +96,7 @@ pub(crate) fn define(
         grids: Grids::new(symbol),
         known: Known::of(fun),
         any_rows: 0,
+        without_unit: 0,
         decided: Vec::new(),
         trim: None,
         loops: Vec::new(),

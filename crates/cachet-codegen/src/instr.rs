@@ -83,6 +83,9 @@ impl Lower<'_, '_> {
         (count, across): (&str, i64),
     ) -> Outcome<Used> {
         let StmtKind::Assign { local: to, at: cell, .. } = &lanes.stmt.kind else { return Ok(Used::No) };
+        if self.without_unit > 0 {
+            return Ok(Used::No);
+        }
         let mut addresses = Vec::new();
         for n in parts {
             let (Some(Operand::Vector(of)), Some(param)) = (applied.operands.get(n), applied.instr.params.get(n))

@@ -40,6 +40,20 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// A loop's iterations, written out or one after another.
+    fn turns(&mut self, var: Var, domain: &Domain, body: &Block) -> Outcome<()> {
+        let whole = self.written_out(var, domain, body)?
+            || self.turned(var, domain, body)?
+            || self.turning_copy(var, domain, body)?;
+        if !whole {
+            self.domain(var, domain, &[], &mut |this, _| {
+                this.block(body)?;
+                Ok(vec![])
+            })?;
+        }
+        Ok(())
+    }
+
     /// One statement; the address of what it allocates.
     fn stmt(&mut self, stmt: &Stmt) -> Outcome<Option<String>> {
         self.span = stmt.span;
@@ -67,15 +81,10 @@ impl Lower<'_, '_> {
                     Used::Unless(after) => Some(after),
                     Used::No => None,
                 };
-                let whole = self.written_out(*var, domain, body)?
-                    || self.turned(*var, domain, body)?
-                    || self.turning_copy(*var, domain, body)?;
-                if !whole {
-                    self.domain(*var, domain, &[], &mut |this, _| {
-                        this.block(body)?;
-                        Ok(vec![])
-                    })?;
-                }
+                self.without_unit += usize::from(unless.is_some());
+                let done = self.turns(*var, domain, body);
+                self.without_unit -= usize::from(unless.is_some());
+                done?;
                 if let Some(after) = unless {
                     self.em.jump(&after);
                     self.em.open(&after);

@@ -5,7 +5,8 @@
 //! the same word, is the same to everybody else: `u` holds at `e(x)` what `t` held at `x`, and nobody asks for its other
 //! cells. That every subscript of `t` is one is a condition of the program itself.
 //!
-//! Near misses: a map that takes two cells to one; one that leaves `u`; one that names something else than subscripts.
+//! Near misses: a map that takes two cells to one; one that leaves `u`; one that names something else than subscripts, or two
+//! of them alike.
 
 use super::Relation;
 use crate::condition::{Kind, same_tuple};
@@ -30,8 +31,8 @@ impl Relation<'_> {
         if info.dims.len() != axes.len() || dims.len() != cell.len() {
             return Err(self.misfit(format!("{name} has {} axes, and the map is of another number", info.dims.len())));
         }
-        if axes.iter().enumerate().any(|(n, v)| axes[..n].contains(v)) {
-            return Err(self.misfit("two subscripts of the map are one"));
+        if (1..axes.len()).any(|n| axes[..n].contains(&axes[n])) {
+            return Err(self.misfit(format!("the map names two axes of {name} alike")));
         }
         let mut live = Live::default();
         cell.iter().for_each(|ix| live.ix(ix));
