@@ -23,13 +23,24 @@ struct Processor {
     name: &'static str,
     bits: u32,
     register: &'static str,
-    /// Files whose tiles are another machine's: these are not for its registers.
+    /// Files whose tiles are another machine's: these are not for its registers, or are for an instruction that is no
+    /// multiply-add.
     others: &'static [&'static str],
 }
 
 const PROCESSORS: [Processor; 2] = [
-    Processor { name: "znver4", bits: 512, register: "%zmm", others: &["ladder_avx2", "gemm_avx2", "gemv_avx2"] },
-    Processor { name: "haswell", bits: 256, register: "%ymm", others: &["ladder", "gemm", "gemv", "batched", "small"] },
+    Processor {
+        name: "znver4",
+        bits: 512,
+        register: "%zmm",
+        others: &["ladder_avx2", "gemm_avx2", "gemv_avx2", "short_schedule"],
+    },
+    Processor {
+        name: "haswell",
+        bits: 256,
+        register: "%ymm",
+        others: &["ladder", "gemm", "gemv", "batched", "small", "short_schedule"],
+    },
 ];
 
 /// Where the assembler takes a name for a register, this is the prefix of every one.
