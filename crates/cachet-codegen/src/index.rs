@@ -8,7 +8,7 @@ use crate::function::{Index, Lower, Outcome};
 use cachet_core::ir::{BlockPart, Domain, Guard, Ix, Rel, Var};
 
 /// The most iterations of a loop in a tile that LLVM may write out.
-const FEW: i64 = 16;
+const FEW: i64 = 32;
 
 impl Lower<'_, '_> {
     /// An index as an `i64`.

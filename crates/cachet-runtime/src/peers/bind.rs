@@ -262,7 +262,7 @@ unsafe fn xsmm(s: &Symbols<'_>) -> Result<Peer, String> {
         let double = Xsmm { dispatch: s.plain::<XsmmDispatch<f64>>("libxsmm_dmmdispatch")?, last: Cell::new(None) };
         let interface = Interface::Xsmm(single, double);
         // It does not tell its version, and its kernels run on the thread that calls them.
-        let mut p = peer(Family::Xsmm, "unknown".to_owned(), code, String::new(), 1, interface);
+        let mut p = peer(Family::Xsmm, "unknown".to_owned(), code, "serial".to_owned(), 1, interface);
         p.name = Family::Xsmm.name().to_owned();
         Ok(p)
     }

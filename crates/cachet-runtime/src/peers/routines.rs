@@ -138,6 +138,9 @@ pub(super) fn dnnl_product(f: DnnlGemm, p: &Product, a: &[f32], b: &[f32], c: &m
 impl<T: Copy + From<u8>> Xsmm<T> {
     /// The kernel for a product, where there is one.
     pub fn kernel(&self, p: &Product) -> Option<XsmmKernel<T>> {
+        if p.a_transposed || p.b_transposed || p.vector {
+            return None;
+        }
         let sizes = [p.m, p.n, p.k];
         if let Some((_, made)) = self.last.get().filter(|(known, _)| *known == sizes) {
             return made;
@@ -150,9 +153,6 @@ impl<T: Copy + From<u8>> Xsmm<T> {
     /// Its matrices lie column after column: the transposed of `A · B` is that of `B` times that of `A`.
     fn make(&self, p: &Product) -> Option<XsmmKernel<T>> {
         let fits = |n: usize| c_int::try_from(n).ok().filter(|n| *n > 0);
-        if p.a_transposed || p.b_transposed || p.vector {
-            return None;
-        }
         let (m, n, k) = (fits(p.m)?, fits(p.n)?, fits(p.k)?);
         let (one, zero) = (T::from(1), T::from(0));
         // SAFETY: the library has this function with this type, and reads the numbers before it returns.
