@@ -48,7 +48,6 @@ use cachet_core::ir::{Binding, FunId, Program};
 use cachet_source::Diagnostic;
 pub use door::{Access, Array, Door, ErrorKind, ErrorText, MOST_AXES, Processor, SCRATCH_ALIGN, type_code};
 pub use instr::template;
-pub use module::WRITTEN_IN_VECTORS;
 
 /// What the text is for. None of it changes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

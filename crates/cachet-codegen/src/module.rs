@@ -20,10 +20,6 @@ struct Instance {
     symbol: String,
 }
 
-/// The attribute of functions whose work is written in vectors already, so that LLVM need not look for any: its loops over a
-/// tile are what counts, and what is left beside them copies. Whoever compiles the text may spend less on such a function.
-pub const WRITTEN_IN_VECTORS: &str = "cachet-in-vectors";
-
 /// A module on its way to text.
 pub(crate) struct Module<'a> {
     pub(crate) program: &'a Program,
@@ -195,9 +191,7 @@ impl Module<'_> {
             let fun = instantiate(self.program, &self.program.funs[next.fun.index()], &next.types);
             let (symbol, strided) = (next.symbol.clone(), next.strided.clone());
             let pool = self.takes_a_pool(next.fun);
-            let before = self.as_written;
-            let text = define(&mut self, &fun, (&symbol, &strided), done < external, pool)?;
-            functions.push_str(&if self.as_written > before { in_vectors(&text) } else { text });
+            functions.push_str(&define(&mut self, &fun, (&symbol, &strided), done < external, pool)?);
             functions.push('\n');
             done += 1;
         }
@@ -208,9 +202,8 @@ impl Module<'_> {
             out.push_str(support.text());
         }
         out.push_str(&support::declarations(&self.support));
-        out.push_str(&attributes(options, "#0", ""));
+        out.push_str(&attributes(options));
         if self.as_written > 0 {
-            out.push_str(&attributes(options, "#1", &format!(" \"{WRITTEN_IN_VECTORS}\"")));
             out.push_str("!0 = !{!\"llvm.loop.unroll.disable\"}\n");
         }
         for n in 1..=self.as_written {
@@ -220,14 +213,9 @@ impl Module<'_> {
     }
 }
 
-/// What is said of a function with a tile of registers.
-fn in_vectors(text: &str) -> String {
-    text.replace(" #0 {\n", " #1 {\n")
-}
-
-/// The attributes of functions. Without `no-builtins`, loops over memory become calls of the C library.
-fn attributes(options: &Options, name: &str, more: &str) -> String {
-    let mut out = format!("attributes {name} = {{ mustprogress nounwind \"no-builtins\"{more}");
+/// The attributes of every function. Without `no-builtins`, loops over memory become calls of the C library.
+fn attributes(options: &Options) -> String {
+    let mut out = String::from("attributes #0 = { mustprogress nounwind \"no-builtins\"");
     let width = if options.vector_bits == 0 { String::new() } else { options.vector_bits.to_string() };
     let texts = [("target-cpu", &options.cpu), ("target-features", &options.features), ("prefer-vector-width", &width)];
     for (name, text) in texts {

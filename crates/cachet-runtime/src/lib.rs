@@ -53,7 +53,7 @@ pub use link::{
 };
 pub use llvm::{
     BufferArg, HostTarget, Jit, Kernel, KernelArity, Llvm, LlvmReport, Module, OptLevel, Places, PreparedCall, Target,
-    Tried, WRITTEN_IN_VECTORS, report_llvm,
+    Tried, report_llvm,
 };
 pub use measure::{
     Contender, Interval, MeasureOptions, MeasureReport, MeasureRow, Modes, ProbeSummary, RoundRecord, interval,

@@ -8,7 +8,6 @@ mod api;
 mod find;
 mod jit;
 mod module;
-mod passes;
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
@@ -17,7 +16,6 @@ pub(crate) use find::expand;
 pub use find::{Places, Tried};
 pub use jit::{BufferArg, Jit, Kernel, KernelArity, PreparedCall};
 pub use module::{Module, OptLevel};
-pub use passes::WRITTEN_IN_VECTORS;
 
 use crate::error::{ToolError, ToolErrorKind};
 use api::Api;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cachet_runtime::{
     AlignedBuffer, ArchiveMember, BufferArg, FpGuard, FpMode, KernelArity, OptLevel, Places, Target, ToolErrorKind,
-    WRITTEN_IN_VECTORS, link_executable, link_shared, report_llvm, write_archive, write_file,
+    link_executable, link_shared, report_llvm, write_archive, write_file,
 };
 use common::{FMA_KERNEL, Folder, llvm};
 
@@ -145,40 +145,6 @@ fn separate_operations_are_not_fused() {
         ret float %s }";
     let assembly = llvm.compile(text, &target, OptLevel::O3).and_then(|m| m.emit_assembly()).expect("emits");
     assert!(!assembly.contains("fmadd") && !assembly.contains("fmla"), "{assembly}");
-}
-
-#[test]
-fn a_function_in_vectors_is_not_looked_through_for_more() {
-    let Some(llvm) = llvm() else { return };
-    let target = llvm.host().expect("a host").target();
-    let text = |attributes: &str| {
-        format!(
-            "define void @f(ptr noalias %x, i64 %n, i1 %c) {attributes} {{
-             entry: br label %head
-             head: %i = phi i64 [ 0, %entry ], [ %j, %next ] %more = icmp slt i64 %i, %n
-               br i1 %more, label %body, label %exit
-             body: %p = getelementptr inbounds float, ptr %x, i64 %i br i1 %c, label %yes, label %next
-             yes: call void asm sideeffect \"# once\", \"\"() store float 1.0, ptr %p br label %next
-             next: %j = add nsw i64 %i, 1 store volatile float 2.0, ptr %p br label %head
-             exit: ret void }}
-             define internal float @unused(float %a) {{ ret float %a }}
-             define float @g(float %a) {{ %r = call float @unused(float %a) ret float %r }}"
-        )
-    };
-    let compile =
-        |attributes: &str| llvm.compile(&text(attributes), &target, OptLevel::O3).expect("compiles").emit_ir();
-    let branches = |ir: &str| ir.matches("br i1").count();
-    let (plain, written) = (compile(""), compile(&format!("\"{WRITTEN_IN_VECTORS}\"")));
-    // LLVM 19 has no passes over one function: both are compiled alike. Others ask about `%c` before the loop, in a plain one.
-    if llvm.version().starts_with("19.") {
-        assert_eq!(branches(&written), branches(&plain));
-    } else {
-        assert!(branches(&written) < branches(&plain), "{plain}\n{written}");
-    }
-    for ir in [plain, written] {
-        assert!(!ir.contains("@unused"), "what nobody calls is left over:\n{ir}");
-        assert!(!ir.contains("contract") && !ir.contains("fast"), "{ir}");
-    }
 }
 
 #[test]

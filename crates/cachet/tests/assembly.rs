@@ -113,11 +113,6 @@ fn faults_are_seen() {
     assert_eq!(innermost(nested).len(), 1);
 }
 
-#[test]
-fn functions_with_tiles_are_compiled_as_such() {
-    assert_eq!(cachet_codegen::WRITTEN_IN_VECTORS, cachet_runtime::WRITTEN_IN_VECTORS);
-}
-
 fn llvm() -> Option<Llvm> {
     let llvm = Llvm::load().map_err(|e| e.to_string());
     let llvm = llvm.and_then(|l| match l.targets().iter().any(|t| t.eq_ignore_ascii_case("x86")) {

@@ -33,10 +33,6 @@ opaque! {
     PassOptions
     /// A failure with a message; null is success.
     LlvmError
-    /// A function of a translation unit.
-    IrFunction
-    /// One of its attributes.
-    Attribute
     /// A problem reported while compiling.
     DiagnosticInfo
     /// The just-in-time linker.
@@ -53,8 +49,6 @@ opaque! {
 
 pub(super) type DiagnosticHandler = extern "C" fn(*mut DiagnosticInfo, *mut c_void);
 pub(super) type ErrorReporter = extern "C" fn(*mut c_void, *mut LlvmError);
-pub(super) type RunOnFunction =
-    unsafe extern "C" fn(*mut IrFunction, *const c_char, *mut TargetMachine, *mut PassOptions) -> *mut LlvmError;
 pub(super) type FatalHandler = extern "C" fn(*const c_char);
 
 macro_rules! bind {
@@ -62,8 +56,6 @@ macro_rules! bind {
         /// The bound functions; the library stays loaded as long as they live.
         pub(super) struct Api {
             library: Library,
-            /// `LLVMRunPassesOnFunction`, which LLVM 19 does not have.
-            pub(super) run_passes_on_function: Option<RunOnFunction>,
             $( pub(super) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?, )*
         }
 
@@ -78,11 +70,7 @@ macro_rules! bind {
                             .map_err(|_| $symbol)?
                     };
                 )*
-                let run_passes_on_function = {
-                    // SAFETY: as above.
-                    unsafe { library.get::<RunOnFunction>(b"LLVMRunPassesOnFunction").ok().map(|f| *f) }
-                };
-                Ok(Api { library, run_passes_on_function, $($field),* })
+                Ok(Api { library, $($field),* })
             }
         }
     };
@@ -110,10 +98,6 @@ bind! {
     module_dispose = "LLVMDisposeModule"(*mut IrModule);
     module_clone = "LLVMCloneModule"(*mut IrModule) -> *mut IrModule;
     module_print = "LLVMPrintModuleToString"(*mut IrModule) -> *mut c_char;
-    first_function = "LLVMGetFirstFunction"(*mut IrModule) -> *mut IrFunction;
-    next_function = "LLVMGetNextFunction"(*mut IrFunction) -> *mut IrFunction;
-    is_declaration = "LLVMIsDeclaration"(*mut IrFunction) -> c_int;
-    string_attribute = "LLVMGetStringAttributeAtIndex"(*mut IrFunction, c_uint, *const c_char, c_uint) -> *mut Attribute;
     module_set_triple = "LLVMSetTarget"(*mut IrModule, *const c_char);
     module_set_layout = "LLVMSetModuleDataLayout"(*mut IrModule, *mut TargetData);
 

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::Mutex;
 
 use super::api::{Api, Context, DiagnosticInfo, IrModule, Problems, TargetMachine};
-use super::{Jit, Target, c_string, no_fma, passes};
+use super::{Jit, Target, c_string, no_fma};
 use crate::error::{ToolError, ToolErrorKind};
 
 /// How hard LLVM works. The bits of results are the same at every level.
@@ -29,7 +29,7 @@ pub enum OptLevel {
 }
 
 impl OptLevel {
-    pub(super) fn pipeline(self) -> &'static CStr {
+    fn pipeline(self) -> &'static CStr {
         match self {
             OptLevel::O0 => c"default<O0>",
             OptLevel::O1 => c"default<O1>",
@@ -211,7 +211,7 @@ impl Unit {
             let options = (self.api.pass_options)();
             (self.api.pass_options_vectorize)(options, 1);
             (self.api.pass_options_slp)(options, 0);
-            let error = passes::run(self.api, self.module, machine.raw, options, opt);
+            let error = (self.api.run_passes)(self.module, opt.pipeline().as_ptr(), machine.raw, options);
             (self.api.pass_options_dispose)(options);
             self.api.take_error(error)
         };
