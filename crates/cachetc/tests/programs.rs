@@ -207,7 +207,7 @@ fn indices_are_coloured_for_those_who_ask() {
     assert!(!text(&out.stdout).contains('\u{1b}'));
 }
 
-/// What a file declares and an item of it may use by name: constants, records, implementations and other functions.
+/// What a file declares and an item of it may use by name: constants, records, implementations, layouts and other functions.
 fn declarations(file: &str, item: &str) -> String {
     let source = std::fs::read_to_string(root().join(file)).expect("the file is there");
     let mut out = String::new();
@@ -216,7 +216,9 @@ fn declarations(file: &str, item: &str) -> String {
         if line.starts_with(|c: char| c.is_alphabetic() || c == '=') {
             let other = line.strip_prefix("fn ").is_some_and(|f| !f.starts_with("main ") && !f.starts_with(item));
             let clause = keep && ["requires ", "produces ", "scratch ", "="].iter().any(|w| line.starts_with(w));
-            keep = other || clause || ["const ", "record ", "impl ", "interface "].iter().any(|w| line.starts_with(w));
+            keep = other
+                || clause
+                || ["const ", "record ", "impl ", "interface ", "layout "].iter().any(|w| line.starts_with(w));
         } else if line.starts_with("//") {
             keep = false;
         }
