@@ -24,6 +24,11 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+// Programs and proofs are trees of small parts.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// All well.
 pub const OK: u8 = 0;
 /// A refusal, or a user's error.
