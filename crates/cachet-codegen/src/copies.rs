@@ -16,7 +16,7 @@ use cachet_core::vectors;
 /// How many squares ahead a copy asks for what it reads.
 const SQUARES_AHEAD: usize = 2;
 /// Numbers of variables that the function does not have: of the blocks and the places in them.
-const OWN: u32 = 64;
+pub(crate) const OWN: u32 = 64;
 
 /// Two loops around a copy. The source lies along `down`'s cells one after another, the destination along `across`.
 struct Copy<'a> {
@@ -31,9 +31,9 @@ struct Copy<'a> {
 
 /// A loop in blocks: the block, the place in it.
 #[derive(Clone, Copy)]
-struct Cut {
-    block: Var,
-    place: Var,
+pub(crate) struct Cut {
+    pub(crate) block: Var,
+    pub(crate) place: Var,
 }
 
 impl Lower<'_, '_> {

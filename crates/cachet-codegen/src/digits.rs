@@ -21,6 +21,8 @@ enum Digit {
     Group,
     /// The place in the group; whether there is nothing but one group's places on the axis.
     Place(bool),
+    /// The lane itself.
+    Lane,
 }
 
 /// How many lanes a group has, where subscripts name a lane only as `l / n` and `l % n`.
@@ -50,20 +52,33 @@ pub(crate) fn group_of(at: &[Ix], lane: Var) -> Option<i64> {
 }
 
 impl Lower<'_, '_> {
-    /// The address from which on a piece's lanes lie, and which word of memory each of them is.
+    /// The address from which on a piece's lanes lie, in groups of `n`, and which word of memory each of them is.
     pub(crate) fn grouped_address(
         &mut self,
+        n: i64,
         piece: &Piece<'_>,
         buffer: &Memory,
         at: &[Ix],
     ) -> Outcome<Option<(String, Vec<i64>)>> {
-        let Some(n) = group_of(at, piece.lane) else { return Ok(None) };
+        let Some((at, order)) = self.grouped_place(n, piece, buffer, at) else { return Ok(None) };
+        let address = self.physical_address(buffer, &at, Bounds::Inside)?;
+        Ok(Some((address, order)))
+    }
+
+    /// The place in memory from which on a piece's lanes lie, in groups of `n`, and which word each of them is.
+    pub(crate) fn grouped_place(
+        &self,
+        n: i64,
+        piece: &Piece<'_>,
+        buffer: &Memory,
+        at: &[Ix],
+    ) -> Option<(Vec<Ix>, Vec<i64>)> {
         if piece.width % n != 0 || piece.offset % n != 0 {
-            return Ok(None);
+            return None;
         }
         let (mut axes, mut down) = (Vec::new(), false);
         for ix in at {
-            let Some((ix, digit, falls)) = self.digit(ix, piece, n) else { return Ok(None) };
+            let (ix, digit, falls) = self.digit(ix, piece, n)?;
             down |= falls;
             axes.push((ix, digit));
         }
@@ -73,25 +88,30 @@ impl Lower<'_, '_> {
             let more = match digit {
                 Digit::None => 0,
                 Digit::Group => piece.width / n - 1,
-                Digit::Place(_) => n - 1,
+                Digit::Lane if by != n => piece.width - 1,
+                Digit::Place(_) | Digit::Lane => n - 1,
             };
-            let inner = if digit == Digit::Place(false) { Digit::Place(by == n) } else { digit };
+            let (outer, inner) = match digit {
+                Digit::Place(false) => (Digit::None, Digit::Place(by == n)),
+                Digit::Lane if by == n => (Digit::Group, Digit::Place(true)),
+                other => (Digit::None, other),
+            };
             let (q, r) = known.divided(&ix, by, more).unwrap_or_else(|| {
                 possible &= digit == Digit::None;
                 let b = |ix: &Ix| Box::new(ix.clone());
                 (Ix::Div(b(&ix), by), Ix::Mod(b(&ix), by))
             });
             if !back {
-                return ((q, Digit::None), (r, inner));
+                return ((q, outer), (r, inner));
             }
             // The last place comes first.
-            possible &= digit != Digit::Group;
+            possible &= !matches!(inner, Digit::Group | Digit::Lane);
             let mut most = by - 1;
-            if matches!(digit, Digit::Place(_)) {
+            if matches!(inner, Digit::Place(_)) {
                 down = !down;
                 most = by - n;
             }
-            ((q, Digit::None), (cachet_core::linear::difference(&Ix::Lit(most), &r), inner))
+            ((q, outer), (cachet_core::linear::difference(&Ix::Lit(most), &r), inner))
         });
         let last = physical.len().saturating_sub(1);
         let alone = piece.width == n;
@@ -99,14 +119,13 @@ impl Lower<'_, '_> {
             Digit::None => at != last && (alone || at + 1 != last),
             Digit::Group => alone || at + 1 == last,
             Digit::Place(whole) => at == last && (alone || *whole),
+            Digit::Lane => false,
         });
         if !possible {
-            return Ok(None);
+            return None;
         }
-        let at: Vec<Ix> = physical.into_iter().map(|(ix, _)| ix).collect();
-        let address = self.physical_address(buffer, &at, Bounds::Inside)?;
         let word = |l: i64| if down { l - l % n + (n - 1 - l % n) } else { l };
-        Ok(Some((address, (0..piece.width).map(word).collect())))
+        Some((physical.into_iter().map(|(ix, _)| ix).collect(), (0..piece.width).map(word).collect()))
     }
 
     /// A subscript at the first word in memory, what it follows, and whether it falls where lanes grow.
@@ -117,9 +136,15 @@ impl Lower<'_, '_> {
         let mut sum = Linear::of(&self.known.expanded(ix)?)?;
         let group = Ix::Div(Box::new(Ix::Var(piece.lane)), n);
         let place = Ix::Mod(Box::new(Ix::Var(piece.lane)), n);
-        let taken = sum.terms.iter().position(|(_, term)| *term == group || *term == place)?;
+        let lane = Ix::Var(piece.lane);
+        let taken = sum.terms.iter().position(|(_, term)| [&group, &place, &lane].contains(&term))?;
         let (factor, term) = sum.terms.remove(taken);
         let (digit, falls) = match (term == group, factor) {
+            (false, 1) if term == lane => {
+                sum.constant = sum.constant.checked_add(piece.offset)?;
+                (Digit::Lane, false)
+            }
+            (false, _) if term == lane => return None,
             (true, 1) => {
                 sum.constant = sum.constant.checked_add(piece.offset / n)?;
                 (Digit::Group, false)

@@ -127,13 +127,18 @@ impl Known {
 
     /// The least and the largest that a part of a sum may be.
     fn range(&self, term: &Ix) -> Option<(i64, i64)> {
-        let Ix::Var(v) = term else { return None };
-        match self.domains.get(v)? {
-            Domain::Range { lo, hi } => {
+        match term {
+            Ix::Var(v) => {
+                let Domain::Range { lo, hi } = self.domains.get(v)? else { return None };
                 let least = self.value(lo)?;
                 Some((least, self.most(hi)?.checked_sub(1)?.max(least)))
             }
-            Domain::Blocks { .. } => None,
+            Ix::Block(v, BlockPart::Idx) => {
+                let Domain::Blocks { lo, hi, size } = self.domains.get(v)? else { return None };
+                let length = self.most(hi)?.checked_sub(self.value(lo)?)?.max(1);
+                Some((0, (length - 1) / size))
+            }
+            _ => None,
         }
     }
 

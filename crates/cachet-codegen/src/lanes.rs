@@ -442,7 +442,9 @@ impl Lower<'_, '_> {
             };
             return Ok(Vector { elem, name });
         }
-        if let Some((at, order)) = self.grouped_address(piece, &buffer, &access.at)? {
+        if let Some(words) = crate::digits::group_of(&access.at, piece.lane)
+            && let Some((at, order)) = self.grouped_address(words, piece, &buffer, &access.at)?
+        {
             let name = match piece.mask {
                 None => self.em.def(format_args!("load {ty}, ptr {at}, align {align}")),
                 Some(mask) => {
@@ -760,7 +762,7 @@ pub(crate) fn of(elem: Elem, width: i64) -> String {
 }
 
 /// The suffix of an intrinsic for memory: 16-bit floats are their bits.
-fn llvm_suffix(elem: Elem) -> String {
+pub(crate) fn llvm_suffix(elem: Elem) -> String {
     match register(elem) {
         "double" => "f64".into(),
         "float" => "f32".into(),

@@ -42,6 +42,7 @@ mod tile;
 mod turn;
 mod types;
 mod view;
+mod weave;
 mod word;
 
 use cachet_core::ir::{Binding, FunId, Program};

@@ -44,7 +44,8 @@ impl Lower<'_, '_> {
     fn turns(&mut self, var: Var, domain: &Domain, body: &Block) -> Outcome<()> {
         let whole = self.written_out(var, domain, body)?
             || self.turned(var, domain, body)?
-            || self.turning_copy(var, domain, body)?;
+            || self.turning_copy(var, domain, body)?
+            || self.weaving_copy(var, domain, body)?;
         if !whole {
             self.domain(var, domain, &[], &mut |this, _| {
                 this.block(body)?;

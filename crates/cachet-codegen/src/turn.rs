@@ -347,7 +347,7 @@ impl Lower<'_, '_> {
         columns
     }
 
-    fn shuffled(&mut self, ty: &str, a: &str, b: &str, lanes: &[usize]) -> String {
+    pub(crate) fn shuffled(&mut self, ty: &str, a: &str, b: &str, lanes: &[usize]) -> String {
         let picked: Vec<String> = lanes.iter().map(|n| format!("i32 {n}")).collect();
         let count = picked.len();
         self.em.def(format_args!("shufflevector {ty} {a}, {ty} {b}, <{count} x i32> <{}>", picked.join(", ")))
