@@ -64,7 +64,7 @@ pub(crate) struct Surroundings {
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8 {
-    let outcome = terminal::checked(&arguments.file);
+    let (outcome, llvm) = terminal::checked_meanwhile(&arguments.file, Llvm::load);
     terminal::report(outcome, format);
     if outcome.items().is_empty() {
         return if outcome.refused() { REFUSED } else { UNABLE };
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments, cleared: &[String], format: ErrorFormat) -> u8
         peers: (!arguments.no_peers).then(PeerSearch::of_process),
         threads: arguments.threads,
     };
-    let measured = Llvm::load().map_err(Problem::Tool).and_then(|llvm| {
+    let measured = llvm.map_err(Problem::Tool).and_then(|llvm| {
         let processor = llvm.host().map_err(Problem::Tool)?.cpu;
         Ok((bench::run(outcome, &llvm, &options)?, processor, llvm.version().to_string()))
     });

@@ -106,12 +106,12 @@ impl Emit {
 
 /// Builds.
 pub fn run(arguments: &Arguments, format: ErrorFormat) -> u8 {
-    let outcome = terminal::checked(&arguments.file);
+    let (outcome, compiler) = terminal::checked_meanwhile(&arguments.file, || compiler(arguments));
     terminal::report(outcome, format);
     if outcome.refused() {
         return REFUSED;
     }
-    match built(arguments, outcome, format) {
+    match compiler.and_then(|compiler| built(arguments, outcome, compiler, format)) {
         Ok(code) => code,
         Err(p) => problem(outcome, &p, format),
     }
@@ -178,11 +178,21 @@ struct Report {
     notes: Vec<(String, Option<String>)>,
 }
 
-fn built(arguments: &Arguments, outcome: &Outcome, format: ErrorFormat) -> Result<u8, Problem> {
+/// What compiles, and what for.
+fn compiler(arguments: &Arguments) -> Result<(Llvm, Resolved), Problem> {
     let llvm = Llvm::load().map_err(Problem::Tool)?;
     let wanted =
         Wanted { triple: arguments.target.clone(), cpu: arguments.cpu.clone(), features: arguments.features.clone() };
     let target = target::resolve(&llvm, &wanted)?;
+    Ok((llvm, target))
+}
+
+fn built(
+    arguments: &Arguments,
+    outcome: &Outcome,
+    (llvm, target): (Llvm, Resolved),
+    format: ErrorFormat,
+) -> Result<u8, Problem> {
     let plan = Plan::new(arguments, &target)?;
     let request = Request {
         names: arguments.names.clone(),

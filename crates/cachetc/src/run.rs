@@ -8,16 +8,14 @@ use cachet_runtime::{Llvm, MOST_THREADS, cpu_count};
 
 /// Runs `main`, natively on so many threads, or in the interpreter. Both print the same text.
 pub fn run(file: &str, in_interpreter: bool, threads: Option<usize>, format: ErrorFormat) -> u8 {
-    let outcome = terminal::checked(file);
+    let (outcome, llvm) = terminal::checked_meanwhile(file, || (!in_interpreter).then(Llvm::load));
     terminal::report(outcome, format);
     if let Some(code) = no_main(file, outcome, format) {
         return code;
     }
-    if in_interpreter {
-        return interpreted(outcome, format);
-    }
+    let Some(llvm) = llvm else { return interpreted(outcome, format) };
     let threads = threads.unwrap_or_else(|| cpu_count().min(MOST_THREADS));
-    match Llvm::load().map_err(Problem::Tool).and_then(|llvm| native::run_main(outcome, &llvm, threads)) {
+    match llvm.map_err(Problem::Tool).and_then(|llvm| native::run_main(outcome, &llvm, threads)) {
         Ok(0) => OK,
         Ok(_) => UNABLE,
         Err(p) => problem(outcome, &p, format),

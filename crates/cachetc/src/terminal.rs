@@ -130,6 +130,18 @@ pub fn checked(file: &str) -> &'static Outcome {
     Box::leak(Box::new(pipeline::check(file, &disk())))
 }
 
+/// The same, and what is made ready meanwhile for what comes after: finding and loading a library takes milliseconds of its
+/// own.
+pub fn checked_meanwhile<T: Send>(file: &str, ready: impl Fn() -> T + Sync) -> (&'static Outcome, T) {
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, &ready).ok();
+        let outcome = checked(file);
+        let made = beside.and_then(|thread| thread.join().ok());
+        // Without a thread it is made now.
+        (outcome, made.unwrap_or_else(&ready))
+    })
+}
+
 /// Where proofs are kept.
 pub fn proofs_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
