@@ -7,7 +7,7 @@ use crate::native::{Call, Did, Lent, Level, PLACES, Place, Runner};
 use crate::random::Random;
 use cachet_codegen::{Options as Target, emit};
 use cachet_core::interpret::{Array, Options, Prepared, Trap, Value, prepare, scalar};
-use cachet_core::ir::{Elem, Fun, FunId, Program, Ty};
+use cachet_core::ir::{Buffer, Elem, Fun, FunId, Program, Ty};
 use cachet_oracle::hostile::{KINDS, Kind, poison};
 
 /// A run that takes more steps is none of ours.
@@ -68,13 +68,16 @@ fn start(fun: &Fun, lending: &[Lending], input: &Input) -> Vec<Array> {
             let ty = &fun.buffers[p.index()].elem;
             match lending {
                 Lending::Filled => array(ty, &extents, input.kind, input.seed.wrapping_add(n as u64)),
-                Lending::WrittenOnly if fun.produces.contains(p) || fun.scratch.contains(p) => {
-                    Array::new(ty, &extents).unwrap()
-                }
+                Lending::WrittenOnly if starts_unwritten(fun, *p, *lending) => Array::new(ty, &extents).unwrap(),
                 Lending::WrittenOnly => marked(ty, &extents),
             }
         })
         .collect()
+}
+
+/// Whether no cell of an array has been written when the function starts.
+fn starts_unwritten(fun: &Fun, p: Buffer, lending: Lending) -> bool {
+    lending == Lending::WrittenOnly && (fun.produces.contains(&p) || fun.scratch.contains(&p))
 }
 
 /// An array that holds what stands in cells that have not been written: to the interpreter it has been, and is not read.
@@ -138,17 +141,22 @@ pub fn difference(fun: &Fun, lending: &[Lending], expected: &Expected, did: &Did
         if fun.scratch.contains(p) {
             continue;
         }
-        if let Some(what) = in_array(&info.elem, &expected.arrays[n], lending[n], bytes) {
+        let from_nothing = starts_unwritten(fun, *p, lending[n]);
+        if let Some(what) = in_array(&info.elem, &expected.arrays[n], lending[n], from_nothing, bytes) {
             return Some(format!("`{}` {what}", info.name));
         }
     }
     (*printed != expected.printed).then(|| format!("it prints {printed:?} and not {:?}", expected.printed))
 }
 
-fn in_array(ty: &Ty, wanted: &Array, lending: Lending, bytes: &[u8]) -> Option<String> {
+fn in_array(ty: &Ty, wanted: &Array, lending: Lending, from_nothing: bool, bytes: &[u8]) -> Option<String> {
     let memory = Memory::of(ty);
     let width = memory.leaves.len();
     for (cell, written) in wanted.written().iter().enumerate() {
+        // It was lent as scratch: nobody has any claim on what is left there.
+        if !*written && !from_nothing {
+            continue;
+        }
         for (leaf, (_, e)) in memory.leaves.iter().enumerate() {
             let got = memory.word(bytes, cell, leaf);
             let want = wanted.bits()[cell * width + leaf];
@@ -292,4 +300,28 @@ pub fn alone(program: &Program, drawn: &Drawn, sizes: &[i64]) -> Case {
         *fun = crate::generate::functions::empty("unused");
     }
     case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::checked;
+
+    #[test]
+    fn what_was_lent_as_scratch_is_nobodys() {
+        let text = "fn inner (mut m: [f32; N]) (mut p: [f32; N])\nscratch m\n=\n  for i in 0 .. N do\n    store p[i] = 1.0\n\n\
+                    fn outer (mut q: [f32; N]) (mut r: [f32; N]) =\n  inner q r\n";
+        let outcome = checked(text);
+        assert_eq!(outcome.diagnostics, []);
+        let program = outcome.checked.program();
+        let outer = program.funs.iter().position(|f| f.name == "outer").unwrap();
+        let (fun, lending) = (&program.funs[outer], [Lending::Filled; 2]);
+        let input = Input { sizes: vec![1], kind: Kind::Equal, seed: 1, place: Place::End };
+        let prepared = ready(program, FunId(outer as u32)).unwrap();
+        let expected = interpreted(&prepared, fun, &lending, &input).unwrap();
+        let left = |q: f32, r: f32| Did::Left([q, r].map(|x| x.to_le_bytes().to_vec()).to_vec(), String::new());
+        assert_eq!(difference(fun, &lending, &expected, &left(7.0, 1.0)), None);
+        let said = difference(fun, &lending, &expected, &left(7.0, 2.0)).unwrap();
+        assert_eq!(said, "`r` has 0x40000000 and not 0x3f800000 in word 0 of cell 0");
+    }
 }
