@@ -13,6 +13,10 @@
 //! what other processes took is not counted, so rounds in which the thread was switched out serve too. Otherwise, and
 //! where even so too few rounds are left, the better half is kept.
 //!
+//! Where contenders have threads of their own, these are kept off the core of the calling thread, and each contender starts
+//! when the threads of the others sleep: libraries' threads look for more work for milliseconds after a call, on the cores
+//! that the next one needs.
+//!
 //! The caller compares bits before, fills inputs, poisons outputs; only the closure is inside the timed region.
 
 mod statistics;
@@ -21,7 +25,7 @@ use std::time::{Duration, Instant};
 
 pub use statistics::{Interval, Modes, interval, median, modes, quantile};
 
-use crate::clock::{PinnedThread, involuntary_switches, thread_seconds};
+use crate::clock::{OthersApart, PinnedThread, involuntary_switches, thread_seconds, until_others_rest};
 use crate::error::{ToolError, ToolErrorKind};
 use crate::fpmode::FpGuard;
 use crate::probe::Peak;
@@ -207,8 +211,12 @@ pub fn measure(
     }
     let start = Instant::now();
     let pinned = options.pin.then(PinnedThread::here);
+    let mut apart = pinned.as_ref().filter(|_| !options.alone).map(OthersApart::from);
     let _mode = FpGuard::enter();
     let plan = plan(contenders, probe, options, start);
+    if let (Some(apart), Some(pinned)) = (&mut apart, &pinned) {
+        apart.again(pinned);
+    }
     let rounds = run_rounds(contenders, probe, &plan, options);
     let mut report = evaluate(contenders, &plan, &rounds, options);
     report.core = pinned.as_ref().and_then(PinnedThread::core);
@@ -260,7 +268,7 @@ fn plan(
     let probe_time = time_of(&mut || {
         probe();
     });
-    let call_times = warm_up(contenders, options);
+    let (call_times, pauses) = warm_up(contenders, options);
     let slow: Vec<bool> = call_times.iter().map(|time| *time > options.slow_call.as_secs_f64()).collect();
     let left = options.budget.saturating_sub(start.elapsed()).as_secs_f64();
     let slow_round: f64 = call_times.iter().zip(&slow).filter(|(_, slow)| **slow).map(|(time, _)| time).sum();
@@ -274,7 +282,7 @@ fn plan(
     let for_fast = if slow_round > 0.0 { (left - for_slow).max(half) } else { left };
     let fast_round = |slice: f64| {
         let fast = call_times.iter().zip(&slow).filter(|(_, slow)| !**slow);
-        2.0 * probe_time + fast.map(|(time, _)| slice.max(*time)).sum::<f64>()
+        2.0 * probe_time + pauses + fast.map(|(time, _)| slice.max(*time)).sum::<f64>()
     };
     let mut slice = options.slice.as_secs_f64();
     if fast_round(slice) * options.rounds as f64 > for_fast {
@@ -292,8 +300,8 @@ fn plan(
     Plan { rounds, until, shortened, contenders: shares.collect() }
 }
 
-/// Runs every contender, and returns seconds per call. A slow contender runs once.
-fn warm_up(contenders: &mut [Contender<'_>], options: &MeasureOptions) -> Vec<f64> {
+/// Runs every contender, and returns seconds per call, and of all pauses between them. A slow contender runs once.
+fn warm_up(contenders: &mut [Contender<'_>], options: &MeasureOptions) -> (Vec<f64>, f64) {
     let share = options.warm_up.as_secs_f64() / contenders.len() as f64;
     let warm = |contender: &mut Contender<'_>| {
         let mut first = time_of(&mut contender.run);
@@ -315,7 +323,19 @@ fn warm_up(contenders: &mut [Contender<'_>], options: &MeasureOptions) -> Vec<f6
         }
         start.elapsed().as_secs_f64() / calls as f64
     };
-    contenders.iter_mut().map(warm).map(|time| time.max(1e-9)).collect()
+    let (mut times, mut pauses) = (Vec::new(), 0.0);
+    for contender in contenders {
+        times.push(warm(contender).max(1e-9));
+        pauses += time_of(&mut || pause(options));
+    }
+    (times, pauses)
+}
+
+/// Until nobody works who was called before.
+fn pause(options: &MeasureOptions) {
+    if !options.alone {
+        until_others_rest();
+    }
 }
 
 fn time_of(run: &mut dyn FnMut()) -> f64 {
@@ -352,11 +372,13 @@ fn run_rounds(
             let share = &plan.contenders[index];
             if share.takes_part(round, plan.rounds) && (round < plan.rounds || !share.slow) {
                 let contender = &mut contenders[index];
+                pause(options);
                 let (wall, own) = timed(clock, || (0..share.calls).for_each(|_| (contender.run)()));
                 times[index] = Some(wall / share.calls as f64);
                 own_times[index] = own.map(|own| own / share.calls as f64);
             }
         }
+        pause(options);
         let after = probe();
         let switched_out = involuntary_switches() != switches;
         let own_probes = before.of_thread.zip(after.of_thread).filter(|_| options.alone);

@@ -27,6 +27,12 @@ pub(crate) const CLOCK_THREAD: c_int = 3;
 #[cfg(not(target_os = "linux"))]
 pub(crate) const CLOCK_THREAD: c_int = 16;
 
+/// The clock of what processors spend on all threads of the process.
+#[cfg(target_os = "linux")]
+pub(crate) const CLOCK_PROCESS: c_int = 2;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const CLOCK_PROCESS: c_int = 12;
+
 /// `struct timespec` on every 64-bit Unix.
 #[repr(C)]
 #[derive(Default)]
@@ -66,6 +72,8 @@ unsafe extern "C" {
     pub(crate) fn getrusage(who: c_int, usage: *mut ResourceUsage) -> c_int;
     #[cfg(target_os = "linux")]
     pub(crate) fn sched_getcpu() -> c_int;
+    #[cfg(target_os = "linux")]
+    pub(crate) fn gettid() -> c_int;
     #[cfg(target_os = "linux")]
     pub(crate) fn sched_getaffinity(thread: c_int, size: usize, mask: *mut u64) -> c_int;
     #[cfg(target_os = "linux")]

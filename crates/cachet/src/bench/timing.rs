@@ -136,8 +136,6 @@ impl Contest<'_> {
         let measure_options = MeasureOptions {
             budget: options.budget,
             seed: options.seed,
-            // Threads that are started by a pinned one would share its core.
-            pin: options.threads == 1,
             alone: options.threads == 1,
             ..MeasureOptions::default()
         };
