@@ -249,8 +249,8 @@ mod tests {
         spin(0.01);
         let spent = thread_seconds().unwrap() - start;
         assert!((0.01..0.02).contains(&spent), "{spent}");
-        let wall = std::time::Instant::now();
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        let wall = Instant::now();
+        std::thread::sleep(Duration::from_millis(30));
         let slept = thread_seconds().unwrap() - start - spent;
         assert!(wall.elapsed().as_secs_f64() >= 0.03 && slept < 0.01, "{slept}");
     }
