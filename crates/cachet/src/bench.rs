@@ -7,6 +7,7 @@
 //! where the contraction is one that libraries have, beside every library that was found. When the rounds are over, the
 //! outputs are compared once more.
 
+mod arithmetic;
 mod inputs;
 mod instances;
 mod peer;
@@ -19,6 +20,7 @@ mod work;
 
 use crate::native::{self, Problem};
 use crate::pipeline::Outcome;
+use arithmetic::Arithmetic;
 use cachet_core::instance::instance_name;
 use cachet_core::ir::{Binding, Elem, Fun, FunId};
 use cachet_runtime::{AbsentPeer, Interval, Kernel, Llvm, MeasureReport, PeerSearch, Peers, Pool, find_peers};
@@ -226,7 +228,7 @@ impl<'a> Compiled<'a> {
             pool: &pool,
             inputs: &inputs,
             sizes,
-            flops: work::operations(contraction, sizes),
+            flops: work::operations(&Arithmetic::of(program), contraction, sizes),
             counterpart: self.counterpart(sizes, &inputs),
             peers: &peers.found,
             rows,
