@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cachet_runtime::{Contender, FmaProbe, MeasureOptions, ProbeElement, measure};
+use cachet_runtime::{Contender, MeasureOptions, PeakProbe, ProbeElement, measure};
 use common::llvm;
 
 /// Contenders share the cores with nobody from this file: one test at a time.
@@ -118,8 +118,8 @@ fn a_probe_that_sags_drops_rounds() {
 fn the_probe_finds_a_plausible_peak() {
     let _alone = alone();
     let Some(llvm) = llvm() else { return };
-    let mut single = FmaProbe::new(&llvm, ProbeElement::F32).expect("compiles");
-    let mut double = FmaProbe::new(&llvm, ProbeElement::F64).expect("compiles");
+    let mut single = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F32).expect("compiles");
+    let mut double = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F64).expect("compiles");
     let peaks: Vec<_> = (0..20).map(|_| single.peaks()).collect();
     let of_thread = peaks.iter().filter_map(|p| p.of_thread).fold(0.0, f64::max);
     let wall = peaks.iter().map(|p| p.wall).fold(0.0, f64::max);

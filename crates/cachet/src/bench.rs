@@ -10,6 +10,7 @@
 mod arithmetic;
 mod inputs;
 mod instances;
+mod peak;
 mod peer;
 mod roof;
 mod sample;
@@ -223,13 +224,17 @@ impl<'a> Compiled<'a> {
         for (row, memory) in rows.iter_mut().zip(&memories).filter(|(row, _)| row.unmet.is_none()) {
             row.differing = inputs.differing(&memories[0].outputs, &memory.outputs);
         }
+        let arithmetic = Arithmetic::of(program);
+        let run: Vec<FunId> =
+            self.ids.iter().zip(&rows).filter(|(_, r)| r.unmet.is_none()).map(|(id, _)| *id).collect();
         let mut contest = timing::Contest {
             kernels: &self.kernels,
             pool: &pool,
             inputs: &inputs,
             sizes,
-            flops: work::operations(&Arithmetic::of(program), contraction, sizes),
-            counterpart: self.counterpart(sizes, &inputs),
+            flops: work::operations(&arithmetic, contraction, sizes),
+            instructions: peak::candidates(program, &arithmetic, &run),
+            counterpart: self.counterpart(&arithmetic, sizes, &inputs),
             peers: &peers.found,
             rows,
             peer_rows: vec![],
@@ -262,14 +267,14 @@ impl<'a> Compiled<'a> {
         Row { name: fun.name.clone(), nest, unmet, differing: 0, later: false, too_slow: None, timed: None }
     }
 
-    /// The product that this is. A library adds and multiplies floats; at another semiring the same equation is another
-    /// computation.
-    fn counterpart(&self, sizes: &[i64], inputs: &Inputs) -> Option<peer::Counterpart> {
+    /// The product that this is. Operations of a type parameter are sums and products at some semirings; at others the same
+    /// equation is another computation.
+    fn counterpart(&self, arithmetic: &Arithmetic<'_>, sizes: &[i64], inputs: &Inputs) -> Option<peer::Counterpart> {
         let program = self.outcome.checked.program();
         let plus_times =
             |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
-        let float_sums = inputs.floats_out() && inputs.row_major() && self.instance.types.iter().all(plus_times);
-        if float_sums { peer::counterpart(self.instance.contraction, sizes, inputs) } else { None }
+        let sums = inputs.row_major() && self.instance.types.iter().all(plus_times);
+        if sums { peer::counterpart(arithmetic, self.instance.contraction, sizes, inputs) } else { None }
     }
 }
 
@@ -297,6 +302,10 @@ impl Group {
 
     /// The unit of [`Group::speed`].
     pub fn unit(&self) -> &'static str {
-        if self.roof.flops > 0.0 { "GFLOP/s" } else { "GB/s" }
+        match self.roof.flops > 0.0 {
+            true if self.element.is_float() => "GFLOP/s",
+            true => "Gop/s",
+            false => "GB/s",
+        }
     }
 }

@@ -44,7 +44,9 @@ pub fn roofline(g: &Group) -> Vec<String> {
     };
     match (roof.limit, roof.floor) {
         (_, None) => {}
-        (Limit::Arithmetic, Some(_)) => first.push_str(", by multiply-adds in registers"),
+        (Limit::Arithmetic, Some(_)) => {
+            first.push_str(&format!(", by {} in registers", roof.instruction.as_deref().unwrap_or("multiply-adds")));
+        }
         (Limit::Reading, Some(_)) => first.push_str(", by reading the inputs once"),
         (Limit::Writing, Some(_)) => first.push_str(", by writing the outputs once"),
     }
@@ -59,7 +61,8 @@ pub fn roofline(g: &Group) -> Vec<String> {
         second.push(format!("{:.2} operations a byte", roof.intensity()));
     }
     let probe = g.report.probe;
-    second.push(format!("peak {:.1} GFLOP/s ({:.1} in the middle of the rounds)", probe.best, probe.median));
+    let unit = if roof.instruction.is_some() { g.unit() } else { "GFLOP/s" };
+    second.push(format!("peak {:.1} {unit} ({:.1} in the middle of the rounds)", probe.best, probe.median));
     second.extend(roof.reading.map(|s| format!("reading {s:.1} GB/s")));
     second.extend(roof.writing.map(|s| format!("writing {s:.1} GB/s")));
     vec![first, second.join(", ")]
