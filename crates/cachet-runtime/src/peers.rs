@@ -100,6 +100,8 @@ pub struct Peers {
 pub struct AbsentPeer {
     /// The family or the file.
     pub name: String,
+    /// `None` for a file.
+    pub family: Option<Family>,
     /// Why.
     pub reason: String,
     /// How to get it.
@@ -119,6 +121,7 @@ pub fn find_peers(search: &PeerSearch, threads: usize) -> Peers {
                 Some(family) => tried.push((family, format!("{}: {reason}", candidate.path.display()))),
                 None => absent.push(AbsentPeer {
                     name: candidate.path.display().to_string(),
+                    family: None,
                     reason,
                     fix: "name libraries with a known interface in CACHET_PEERS".to_owned(),
                 }),
@@ -129,7 +132,8 @@ pub fn find_peers(search: &PeerSearch, threads: usize) -> Peers {
         let Some(fix) = family.fix() else { continue };
         let of_family: Vec<&str> = tried.iter().filter(|(f, _)| *f == family).map(|(_, text)| text.as_str()).collect();
         let reason = if of_family.is_empty() { "not found".to_owned() } else { of_family.join("; ") };
-        absent.push(AbsentPeer { name: family.name().to_owned(), reason, fix: fix.to_owned() });
+        let (name, fix) = (family.name().to_owned(), fix.to_owned());
+        absent.push(AbsentPeer { name, family: Some(family), reason, fix });
     }
     name_apart(&mut found);
     Peers { found, absent }
@@ -182,6 +186,15 @@ impl Family {
             Family::Mkl => "MKL",
             Family::Xsmm => "libxsmm",
             Family::Open => "the Rust crates gemm and matrixmultiply",
+        }
+    }
+
+    /// Whether products of these elements by such libraries are called here.
+    pub fn computes(self, numbers: Numbers) -> bool {
+        match (self, numbers) {
+            (_, Numbers::F32) => true,
+            (family, Numbers::F64) => family != Family::OneDnn,
+            (family, Numbers::Bf16 | Numbers::U8I8 | Numbers::I8I8) => family == Family::OneDnn,
         }
     }
 

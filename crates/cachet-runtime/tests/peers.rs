@@ -117,12 +117,14 @@ fn onednn_computes_short_numbers_where_the_processor_has_them() {
 
 #[test]
 fn others_say_that_they_have_no_short_numbers() {
+    let all = [Numbers::F32, Numbers::F64, Numbers::Bf16, Numbers::U8I8, Numbers::I8I8];
     for peer in find_peers(&PeerSearch::of_process(), 1).found.iter().filter(|p| p.family() != Family::OneDnn) {
-        for numbers in [Numbers::Bf16, Numbers::U8I8, Numbers::I8I8] {
-            let why = peer.lacks(numbers, &products()[0]).expect("it has none");
-            assert!(why.contains("no product of"), "{why}");
+        for numbers in all {
+            let why = peer.lacks(numbers, &products()[0]).filter(|why| why.contains("no product of"));
+            assert_eq!(why.is_none(), peer.family().computes(numbers), "{}: {why:?}", peer.name());
         }
     }
+    assert_eq!(all.map(|n| Family::OneDnn.computes(n)), [true, false, true, true, true]);
 }
 
 #[test]

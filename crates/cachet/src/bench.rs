@@ -24,7 +24,7 @@ use crate::pipeline::Outcome;
 use arithmetic::Arithmetic;
 use cachet_core::instance::instance_name;
 use cachet_core::ir::{Binding, Elem, Fun, FunId};
-use cachet_runtime::{AbsentPeer, Interval, Kernel, Llvm, MeasureReport, PeerSearch, Peers, Pool, find_peers};
+use cachet_runtime::{AbsentPeer, Interval, Kernel, Llvm, MeasureReport, Numbers, PeerSearch, Peers, Pool, find_peers};
 use inputs::{Inputs, Memory};
 use instances::Instance;
 pub use roof::{Limit, Roof};
@@ -71,8 +71,8 @@ pub struct Group {
     pub rows: Vec<Row>,
     /// The libraries; empty where none computes this.
     pub peers: Vec<PeerRow>,
-    /// Whether libraries compute this.
-    pub counterpart: bool,
+    /// The numbers of the product that libraries compute too, where it is one.
+    pub counterpart: Option<Numbers>,
     /// The fastest library: its position in the report, and in `peers`.
     pub fastest: Option<(usize, usize)>,
     /// The limits.
@@ -155,7 +155,10 @@ pub fn run(outcome: &Outcome, llvm: &Llvm, options: &Options) -> Result<Measured
             groups.push(compiled.measure(llvm, &sizes.of(compiled.fun()), seed, &peers, options)?);
         }
     }
-    let absent = if groups.iter().any(|g| g.counterpart) { peers.absent } else { vec![] };
+    // Nobody needs a library that computes nothing of this.
+    let computes = |a: &AbsentPeer, numbers: Numbers| a.family.is_none_or(|f| f.computes(numbers));
+    let mut absent = peers.absent;
+    absent.retain(|a| groups.iter().filter_map(|g: &Group| g.counterpart).any(|numbers| computes(a, numbers)));
     Ok(Measured { groups, absent })
 }
 
@@ -245,7 +248,7 @@ impl<'a> Compiled<'a> {
             name: instance_name(program, &fun.name, &instance.types),
             rows,
             peers: peer_rows,
-            counterpart: counterpart.is_some(),
+            counterpart: counterpart.map(|c| c.numbers),
             fastest: None,
             sizes: named,
             element: inputs.output_elem(),
