@@ -154,3 +154,68 @@ fn vector(elem: Elem, lanes: i64) -> String {
 fn bytes(elem: Elem, lanes: i64) -> usize {
     elem.bytes() as usize * lanes as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cachet_core::ir::{Lit, Local, LocalInfo, Ty, Var, VarInfo, VarKind, Word};
+
+    /// Two bytes and a total of two lanes of these elements.
+    fn instr(bytes: (Elem, i64), target: &str) -> Instr {
+        let local = |name: &str, (elem, lanes): (Elem, i64)| LocalInfo {
+            name: name.into(),
+            ty: Ty::Elem(elem),
+            dims: vec![lanes],
+            vector: true,
+            mutable: false,
+        };
+        let lines = ["%wide = sext <2 x i8> {a} to <2 x i32>", "{result} = add <2 x i32> {acc}, %wide"];
+        Instr {
+            name: "widened".into(),
+            params: vec![InstrParam::Vector(Local(0)), InstrParam::Vector(Local(1))],
+            elem: Elem::I32,
+            lanes: 2,
+            lane: Var(0),
+            body: Word::Lit(Lit { elem: Elem::I32, bits: 0 }),
+            vars: vec![VarInfo { name: "l".into(), kind: VarKind::Index }],
+            locals: vec![local("a", bytes), local("acc", (Elem::I32, 2))],
+            templates: vec![Template { target: target.into(), lines: lines.map(String::from).to_vec() }],
+        }
+    }
+
+    fn options() -> Options {
+        Options { cpu: String::new(), features: "+sse2".into(), vector_bits: 128 }
+    }
+
+    #[test]
+    fn each_chain_has_names_and_a_first_total_of_its_own() {
+        let made = chains(&instr((Elem::I8, 2), "x86_64"), &options(), 3).unwrap();
+        for chain in 0..3 {
+            let wide = format!("%y{chain}.0 = sext <2 x i8> %operand0 to <2 x i32>");
+            let sum = format!("%y{chain}.1 = add <2 x i32> %x{chain}, %y{chain}.0");
+            let phi = format!("%x{chain} = phi <2 x i32> [ %start{chain}, %entry ], [ %y{chain}.1, %loop ]");
+            for line in [wide, sum, phi] {
+                assert!(made.ir.contains(&line), "{line} in {}", made.ir);
+            }
+        }
+        assert_eq!(made.input, [1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(made.output, 3 * 8);
+    }
+
+    #[test]
+    fn none_without_a_template_or_with_two_totals() {
+        assert_eq!(chains(&instr((Elem::I8, 2), "avx512vnni"), &options(), 3), None);
+        assert_eq!(chains(&instr((Elem::I32, 2), "x86_64"), &options(), 3), None);
+    }
+
+    #[test]
+    fn small_numbers_in_every_type() {
+        let words = |elem| [0, 1, 3].map(|n| one_of(elem, n));
+        assert_eq!(words(Elem::F32), [0.5f32, 1.5, 3.5].map(|x| Some(u64::from(x.to_bits()))));
+        assert_eq!(words(Elem::F64), [0.5f64, 1.5, 3.5].map(|x| Some(x.to_bits())));
+        assert_eq!(words(Elem::BF16), [0x3f00, 0x3fc0, 0x4060].map(Some));
+        assert_eq!(words(Elem::F16), [0x3800, 0x3e00, 0x4300].map(Some));
+        assert_eq!(words(Elem::U8), [Some(1), Some(2), Some(4)]);
+        assert_eq!(words(Elem::Bool), [None; 3]);
+    }
+}
