@@ -163,7 +163,7 @@ impl Lower<'_, '_> {
             };
             names.insert(applied.instr.param_name(*param), name);
         }
-        let result = self.lines(template, &names);
+        let result = lines(template, &names, |line| self.em.def(line));
         let (elem, count) = (applied.instr.elem, applied.instr.lanes);
         let result = match float_type(elem) {
             Some(ty) => self.em.def(format_args!("bitcast <{count} x {ty}> {result} to {}", of(elem, count))),
@@ -223,28 +223,32 @@ impl Lower<'_, '_> {
             None => name,
         }))
     }
+}
 
-    /// A template's lines; the name of the last.
-    fn lines(&mut self, template: &Template, names: &BTreeMap<&str, String>) -> String {
-        let mut own: BTreeMap<&str, String> = BTreeMap::new();
-        let mut last = String::from("poison");
-        for line in &template.lines {
-            let Some((name, made)) = line.split_once(" = ") else { continue };
-            let text: String = pieces(made)
-                .into_iter()
-                .map(|piece| match piece {
-                    Part::Text(text) => text,
-                    // A template names nothing else: see `Template::fault`.
-                    Part::Value(v) => own.get(v).map_or("poison", String::as_str),
-                    Part::Placeholder(p) => names.get(p).map_or("poison", String::as_str),
-                    Part::Brace => "",
-                })
-                .collect();
-            last = self.em.def(text);
-            own.insert(name, last.clone());
-        }
-        last
+/// A template's lines, with names for its placeholders; `define` takes an operation and names its value. The name of the last.
+pub(crate) fn lines(
+    template: &Template,
+    names: &BTreeMap<&str, String>,
+    mut define: impl FnMut(String) -> String,
+) -> String {
+    let mut own: BTreeMap<&str, String> = BTreeMap::new();
+    let mut last = String::from("poison");
+    for line in &template.lines {
+        let Some((name, made)) = line.split_once(" = ") else { continue };
+        let text: String = pieces(made)
+            .into_iter()
+            .map(|piece| match piece {
+                Part::Text(text) => text,
+                // A template names nothing else: see `Template::fault`.
+                Part::Value(v) => own.get(v).map_or("poison", String::as_str),
+                Part::Placeholder(p) => names.get(p).map_or("poison", String::as_str),
+                Part::Brace => "",
+            })
+            .collect();
+        last = define(text);
+        own.insert(name, last.clone());
     }
+    last
 }
 
 /// How many blocks lie side by side where a loop over blocks takes them one after another, each with its parts.
@@ -277,7 +281,7 @@ fn side_by_side(applied: &Applied<'_>, (side, parts): (i64, [usize; 3]), block: 
 }
 
 /// The type that templates have for floats which are kept as their bits.
-fn float_type(elem: Elem) -> Option<&'static str> {
+pub(crate) fn float_type(elem: Elem) -> Option<&'static str> {
     match elem {
         Elem::F16 => Some("half"),
         Elem::BF16 => Some("bfloat"),

@@ -22,6 +22,7 @@
 #![allow(clippy::result_large_err, reason = "a refusal ends the emission: its size does not matter")]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests"))]
 
+mod chains;
 mod convert;
 mod copies;
 mod digits;
@@ -47,6 +48,7 @@ mod word;
 
 use cachet_core::ir::{Binding, FunId, Program};
 use cachet_source::Diagnostic;
+pub use chains::{Chains, chains};
 pub use door::{Access, Array, Door, ErrorKind, ErrorText, MOST_AXES, Processor, SCRATCH_ALIGN, type_code};
 pub use instr::template;
 

@@ -214,7 +214,7 @@ impl Module<'_> {
 }
 
 /// The attributes of every function. Without `no-builtins`, loops over memory become calls of the C library.
-fn attributes(options: &Options) -> String {
+pub(crate) fn attributes(options: &Options) -> String {
     let mut out = String::from("attributes #0 = { mustprogress nounwind \"no-builtins\"");
     let width = if options.vector_bits == 0 { String::new() } else { options.vector_bits.to_string() };
     let texts = [("target-cpu", &options.cpu), ("target-features", &options.features), ("prefer-vector-width", &width)];

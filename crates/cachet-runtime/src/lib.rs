@@ -59,7 +59,9 @@ pub use measure::{
     Contender, Interval, MeasureOptions, MeasureReport, MeasureRow, Modes, ProbeSummary, RoundRecord, interval,
     measure, median, modes, quantile,
 };
-pub use peers::{AbsentPeer, Family, Peer, PeerSearch, Peers, Product, clear_openblas_environment, find_peers};
+pub use peers::{
+    AbsentPeer, Family, Numbers, Peer, PeerSearch, Peers, Product, clear_openblas_environment, find_peers,
+};
 pub use pool::{GridBody, MOST_THREADS, Order, Pool, PoolInterface, RunGrid};
-pub use probe::{FmaProbe, Peak, ProbeElement};
+pub use probe::{Peak, PeakProbe, ProbeElement, ProbeLoop};
 pub use traffic::{Traffic, TrafficProbe};

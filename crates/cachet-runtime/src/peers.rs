@@ -11,6 +11,7 @@
 //! thread exists, and reports [`Peer::code_path`], the kernels the library then runs.
 
 mod bind;
+mod matmul;
 mod routines;
 mod search;
 
@@ -57,6 +58,21 @@ pub struct Product {
     pub vector: bool,
 }
 
+/// What the elements of `A`, `B` and `C` are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// `A` and `B` of bf16, as their bits; `C` of 32-bit floats.
+    Bf16,
+    /// `A` of unsigned bytes, `B` of signed ones, `C` of 32-bit integers.
+    U8I8,
+    /// `A` and `B` of signed bytes, `C` of 32-bit integers.
+    I8I8,
+}
+
 /// A library that was found, or one contender of it.
 pub struct Peer {
     family: Family,
@@ -84,6 +100,8 @@ pub struct Peers {
 pub struct AbsentPeer {
     /// The family or the file.
     pub name: String,
+    /// `None` for a file.
+    pub family: Option<Family>,
     /// Why.
     pub reason: String,
     /// How to get it.
@@ -103,6 +121,7 @@ pub fn find_peers(search: &PeerSearch, threads: usize) -> Peers {
                 Some(family) => tried.push((family, format!("{}: {reason}", candidate.path.display()))),
                 None => absent.push(AbsentPeer {
                     name: candidate.path.display().to_string(),
+                    family: None,
                     reason,
                     fix: "name libraries with a known interface in CACHET_PEERS".to_owned(),
                 }),
@@ -113,7 +132,8 @@ pub fn find_peers(search: &PeerSearch, threads: usize) -> Peers {
         let Some(fix) = family.fix() else { continue };
         let of_family: Vec<&str> = tried.iter().filter(|(f, _)| *f == family).map(|(_, text)| text.as_str()).collect();
         let reason = if of_family.is_empty() { "not found".to_owned() } else { of_family.join("; ") };
-        absent.push(AbsentPeer { name: family.name().to_owned(), reason, fix: fix.to_owned() });
+        let (name, fix) = (family.name().to_owned(), fix.to_owned());
+        absent.push(AbsentPeer { name, family: Some(family), reason, fix });
     }
     name_apart(&mut found);
     Peers { found, absent }
@@ -166,6 +186,15 @@ impl Family {
             Family::Mkl => "MKL",
             Family::Xsmm => "libxsmm",
             Family::Open => "the Rust crates gemm and matrixmultiply",
+        }
+    }
+
+    /// Whether products of these elements by such libraries are called here.
+    pub fn computes(self, numbers: Numbers) -> bool {
+        match (self, numbers) {
+            (_, Numbers::F32) => true,
+            (family, Numbers::F64) => family != Family::OneDnn,
+            (family, Numbers::Bf16 | Numbers::U8I8 | Numbers::I8I8) => family == Family::OneDnn,
         }
     }
 
@@ -251,16 +280,15 @@ impl Peer {
     }
 
     /// Why it does not compute a product of these elements, where it does not.
-    pub fn lacks(&self, double: bool, product: &Product) -> Option<String> {
-        let there = if double { self.interface.has_double() } else { self.interface.has_single() };
-        if !there {
-            return Some(format!("it has no product of {}-bit floats", if double { 64 } else { 32 }));
+    pub fn lacks(&self, numbers: Numbers, product: &Product) -> Option<String> {
+        if !self.interface.knows(numbers) {
+            return Some(format!("it has no product of {} that is called here", numbers.name()));
         }
         let largest = product.m.max(product.n).max(product.k);
         if largest > self.interface.largest() {
             return Some(format!("its integers do not hold the size {largest}"));
         }
-        let has = self.interface.has(double, product);
+        let has = self.interface.has(numbers, product);
         (!has).then(|| "it makes no kernel for this product".to_owned())
     }
 
@@ -278,6 +306,43 @@ impl Peer {
     /// As [`Peer::product_f32`].
     pub fn product_f64(&self, product: &Product, a: &[f64], b: &[f64], c: &mut [f64]) {
         self.interface.double(product, a, b, c);
+    }
+
+    /// `C = A · B` of bf16, given as their bits.
+    ///
+    /// # Panics
+    /// As [`Peer::product_f32`].
+    pub fn product_bf16(&self, product: &Product, a: &[u16], b: &[u16], c: &mut [f32]) {
+        self.interface.short(Numbers::Bf16, product, a, b, c);
+    }
+
+    /// `C = A · B` of unsigned and signed bytes.
+    ///
+    /// # Panics
+    /// As [`Peer::product_f32`].
+    pub fn product_u8i8(&self, product: &Product, a: &[u8], b: &[i8], c: &mut [i32]) {
+        self.interface.short(Numbers::U8I8, product, a, b, c);
+    }
+
+    /// `C = A · B` of signed bytes.
+    ///
+    /// # Panics
+    /// As [`Peer::product_f32`].
+    pub fn product_i8i8(&self, product: &Product, a: &[i8], b: &[i8], c: &mut [i32]) {
+        self.interface.short(Numbers::I8I8, product, a, b, c);
+    }
+}
+
+impl Numbers {
+    /// Its name in a message.
+    fn name(self) -> &'static str {
+        match self {
+            Numbers::F32 => "32-bit floats",
+            Numbers::F64 => "64-bit floats",
+            Numbers::Bf16 => "bf16",
+            Numbers::U8I8 => "unsigned and signed bytes",
+            Numbers::I8I8 => "signed bytes",
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! The machine's limit: how many fused multiply-adds per second does one core do, now?
+//! The machine's limit: how many operations per second does one core do, now?
 //!
-//! A loop of independent chains in vector registers, as many as hide the latency, without any memory access. It is
-//! generated and compiled like a kernel, so its width is that of the host.
+//! A loop of independent chains in vector registers, as many as hide the latency, without any memory access: of fused
+//! multiply-adds, generated here and as wide as the host's registers, or a loop that is given.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -42,15 +42,30 @@ impl ProbeElement {
     }
 }
 
-/// A compiled probe of the FMA peak.
+/// A compiled probe of a peak.
 #[derive(Debug)]
-pub struct FmaProbe {
+pub struct PeakProbe {
     kernel: Kernel,
     flops_per_iteration: f64,
     iterations: i64,
-    /// Factor and addend, then room for the result.
-    inputs: [u8; 16],
-    output: [u8; 64],
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+/// A loop to be timed: its uniform entry has one size, how many iterations, and two buffers, what it reads before them and
+/// what it writes behind them.
+#[derive(Clone, Debug)]
+pub struct ProbeLoop {
+    /// LLVM IR.
+    pub ir: String,
+    /// The entry's name.
+    pub name: String,
+    /// Operations of an iteration.
+    pub operations: f64,
+    /// What it reads.
+    pub input: Vec<u8>,
+    /// Bytes that it writes.
+    pub output: usize,
 }
 
 /// What a run of the probe reached, in GFLOP/s.
@@ -76,23 +91,36 @@ const SPARE_REGISTERS: usize = 4;
 /// Enough chains for two or four units of latency four or five.
 const MOST_CHAINS: usize = 24;
 
-impl FmaProbe {
-    /// Compiles the probe for this machine and sets its length to about a millisecond.
-    pub fn new(llvm: &Llvm, element: ProbeElement) -> Result<FmaProbe, ToolError> {
+impl PeakProbe {
+    /// Compiles the probe of multiply-adds for this machine and sets its length to about a millisecond.
+    pub fn of_multiply_adds(llvm: &Llvm, element: ProbeElement) -> Result<PeakProbe, ToolError> {
         let host = llvm.host()?;
         let lanes = host.vector_bytes() / element.bytes();
-        let chains = (host.vector_registers() - SPARE_REGISTERS).min(MOST_CHAINS);
-        let jit: Jit = llvm.compile_and_load(&probe_text(&host, element, lanes, chains))?;
-        let kernel = jit.kernel("cachet_fma_probe", KernelArity { sizes: 1, buffers: 2 })?;
-        let mut probe = FmaProbe {
-            kernel,
-            flops_per_iteration: (2 * lanes * chains) as f64,
-            iterations: 1000,
-            inputs: operands(element),
-            output: [0; 64],
+        let chains = PeakProbe::chains(&host, host.vector_bytes());
+        let of_loop = ProbeLoop {
+            ir: probe_text(&host, element, lanes, chains),
+            name: "cachet_fma_probe".to_owned(),
+            operations: (2 * lanes * chains) as f64,
+            input: operands(element).to_vec(),
+            output: 64,
         };
+        PeakProbe::of_loop(llvm, of_loop)
+    }
+
+    /// Compiles another loop and sets its length likewise.
+    pub fn of_loop(llvm: &Llvm, of: ProbeLoop) -> Result<PeakProbe, ToolError> {
+        let jit: Jit = llvm.compile_and_load(&of.ir)?;
+        let kernel = jit.kernel(&of.name, KernelArity { sizes: 1, buffers: 2 })?;
+        let (input, output) = (of.input, vec![0; of.output]);
+        let mut probe = PeakProbe { kernel, flops_per_iteration: of.operations, iterations: 1000, input, output };
         probe.calibrate()?;
         Ok(probe)
+    }
+
+    /// How many chains of totals of so many bytes stay in the host's registers.
+    pub fn chains(host: &HostTarget, bytes: usize) -> usize {
+        let for_one = bytes.div_ceil(host.vector_bytes()).max(1);
+        ((host.vector_registers() - SPARE_REGISTERS) / for_one).clamp(1, MOST_CHAINS)
     }
 
     /// Runs once and returns GFLOP/s.
@@ -117,7 +145,7 @@ impl FmaProbe {
     }
 
     fn time(&mut self) -> Result<f64, ToolError> {
-        let mut buffers = [BufferArg::Read(&self.inputs), BufferArg::Write(&mut self.output)];
+        let mut buffers = [BufferArg::Read(&self.input), BufferArg::Write(&mut self.output)];
         let mut call = self.kernel.prepare(&[self.iterations], &mut buffers)?;
         let start = Instant::now();
         call.run();

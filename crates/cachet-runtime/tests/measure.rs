@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cachet_runtime::{Contender, FmaProbe, MeasureOptions, ProbeElement, measure};
+use cachet_runtime::{Contender, MeasureOptions, PeakProbe, ProbeElement, ProbeLoop, measure};
 use common::llvm;
 
 /// Contenders share the cores with nobody from this file: one test at a time.
@@ -118,8 +118,8 @@ fn a_probe_that_sags_drops_rounds() {
 fn the_probe_finds_a_plausible_peak() {
     let _alone = alone();
     let Some(llvm) = llvm() else { return };
-    let mut single = FmaProbe::new(&llvm, ProbeElement::F32).expect("compiles");
-    let mut double = FmaProbe::new(&llvm, ProbeElement::F64).expect("compiles");
+    let mut single = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F32).expect("compiles");
+    let mut double = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F64).expect("compiles");
     let peaks: Vec<_> = (0..20).map(|_| single.peaks()).collect();
     let of_thread = peaks.iter().filter_map(|p| p.of_thread).fold(0.0, f64::max);
     let wall = peaks.iter().map(|p| p.wall).fold(0.0, f64::max);
@@ -131,4 +131,41 @@ fn the_probe_finds_a_plausible_peak() {
     assert!(f32_peak < 2000.0, "the loop was optimised away");
     let ratio = f32_peak / f64_peak;
     assert!((1.4..2.8).contains(&ratio), "twice the lanes, twice the speed: {ratio}");
+}
+
+/// One chain of additions.
+const ADDITIONS: &str = "define void @additions__packed(ptr %sizes, ptr %buffers) {
+entry:
+  %n = load i64, ptr %sizes
+  %in = load ptr, ptr %buffers
+  %slot = getelementptr inbounds ptr, ptr %buffers, i64 1
+  %out = load ptr, ptr %slot
+  %start = load double, ptr %in
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %x = phi double [ %start, %entry ], [ %y, %loop ]
+  %y = fadd double %x, %start
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  store double %y, ptr %out
+  ret void
+}
+";
+
+#[test]
+fn a_loop_that_is_given_is_timed_by_what_an_iteration_does() {
+    let _alone = alone();
+    let Some(llvm) = llvm() else { return };
+    let peak_of = |operations: f64| {
+        let input = 1.0_f64.to_le_bytes().to_vec();
+        let of = ProbeLoop { ir: ADDITIONS.into(), name: "additions".into(), operations, input, output: 8 };
+        PeakProbe::of_loop(&llvm, of).expect("compiles").peak()
+    };
+    let (one, three) = (peak_of(1.0), peak_of(3.0));
+    // A chain of additions takes at least a cycle for each.
+    assert!((0.05..10.0).contains(&one), "{one}");
+    assert!((1.5..6.0).contains(&(three / one)), "{one} and {three}");
 }

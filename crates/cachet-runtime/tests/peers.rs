@@ -2,7 +2,7 @@
 
 mod common;
 
-use cachet_runtime::{Family, Peer, PeerSearch, Product, find_peers};
+use cachet_runtime::{Family, Numbers, Peer, PeerSearch, Product, find_peers};
 use common::{Folder, peers};
 
 /// Small whole numbers: every order of summation gives the same bits.
@@ -32,19 +32,19 @@ fn computes(peer: &Peer) {
     assert_eq!(peer.threads(), 1, "{}", peer.name());
     for p in products() {
         if peer.family() == Family::Xsmm && (p.a_transposed || p.b_transposed || p.vector || p.m == 0) {
-            assert!(peer.lacks(false, &p).is_some_and(|why| why.contains("no kernel")), "{p:?}");
+            assert!(peer.lacks(Numbers::F32, &p).is_some_and(|why| why.contains("no kernel")), "{p:?}");
             continue;
         }
         let (a, b) = (whole(p.m * p.k, 1), whole(p.k * p.n, 2));
         let want = expected(&p, &a, &b);
         let singles = |values: &[i32]| values.iter().map(|v| *v as f32).collect::<Vec<f32>>();
         let doubles = |values: &[i32]| values.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
-        assert_eq!(peer.lacks(false, &p), None, "{}", peer.name());
+        assert_eq!(peer.lacks(Numbers::F32, &p), None, "{}", peer.name());
         // Poison: a product does not read what it writes.
         let mut single = vec![f32::NAN; p.m * p.n];
         peer.product_f32(&p, &singles(&a), &singles(&b), &mut single);
         assert_eq!(single, singles(&want), "{} {p:?}", peer.name());
-        if peer.lacks(true, &p).is_none() {
+        if peer.lacks(Numbers::F64, &p).is_none() {
             let mut double = vec![f64::NAN; p.m * p.n];
             peer.product_f64(&p, &doubles(&a), &doubles(&b), &mut double);
             assert_eq!(double, doubles(&want), "{} {p:?}", peer.name());
@@ -55,7 +55,7 @@ fn computes(peer: &Peer) {
 #[test]
 fn openblas_computes() {
     for peer in peers("openblas", Family::OpenBlas) {
-        assert!(peer.lacks(true, &products()[0]).is_none());
+        assert!(peer.lacks(Numbers::F64, &products()[0]).is_none());
         computes(&peer);
     }
 }
@@ -73,10 +73,58 @@ fn blis_computes() {
 #[test]
 fn onednn_computes_single_floats() {
     for peer in peers("onednn", Family::OneDnn) {
-        let reason = peer.lacks(true, &products()[0]).expect("it has no 64-bit product");
+        let reason = peer.lacks(Numbers::F64, &products()[0]).expect("it has no 64-bit product");
         assert!(reason.contains("64-bit floats"), "{reason}");
         computes(&peer);
     }
+}
+
+#[test]
+fn onednn_computes_short_numbers_where_the_processor_has_them() {
+    for peer in peers("onednn", Family::OneDnn) {
+        for p in products().into_iter().filter(|p| p.m > 0) {
+            let (a, b) = (whole(p.m * p.k, 1), whole(p.k * p.n, 2));
+            let want = expected(&p, &a, &b);
+            let lacks = peer.lacks(Numbers::Bf16, &p);
+            let has_instructions = ["bf16", "fp16", "amx"].iter().any(|w| peer.code_path().contains(w));
+            assert!(lacks.is_none() || !has_instructions, "{} ({}) {p:?}: {lacks:?}", peer.name(), peer.code_path());
+            if lacks.is_none() {
+                let bits =
+                    |values: &[i32]| values.iter().map(|v| ((*v as f32).to_bits() >> 16) as u16).collect::<Vec<_>>();
+                let mut c = vec![f32::NAN; p.m * p.n];
+                peer.product_bf16(&p, &bits(&a), &bits(&b), &mut c);
+                assert_eq!(c, want.iter().map(|v| *v as f32).collect::<Vec<f32>>(), "{} {p:?}", peer.name());
+            }
+            let signed = |values: &[i32]| values.iter().map(|v| *v as i8).collect::<Vec<i8>>();
+            assert_eq!(peer.lacks(Numbers::I8I8, &p), None, "{} {p:?}", peer.name());
+            let mut c = vec![i32::MIN; p.m * p.n];
+            peer.product_i8i8(&p, &signed(&a), &signed(&b), &mut c);
+            assert_eq!(c, want, "{} {p:?}", peer.name());
+            // Unsigned, and twice: the second call is of a primitive that is there.
+            let a: Vec<i32> = a.iter().map(|v| v + 5).collect();
+            let (bytes, want) = (a.iter().map(|v| *v as u8).collect::<Vec<u8>>(), expected(&p, &a, &b));
+            assert_eq!(peer.lacks(Numbers::U8I8, &p), None, "{} {p:?}", peer.name());
+            for _ in 0..2 {
+                let mut c = vec![i32::MIN; p.m * p.n];
+                peer.product_u8i8(&p, &bytes, &signed(&b), &mut c);
+                assert_eq!(c, want, "{} {p:?}", peer.name());
+            }
+        }
+        let nothing = Product { k: 0, ..products()[0] };
+        assert!(peer.lacks(Numbers::U8I8, &nothing).is_some_and(|why| why.contains("no kernel")));
+    }
+}
+
+#[test]
+fn others_say_that_they_have_no_short_numbers() {
+    let all = [Numbers::F32, Numbers::F64, Numbers::Bf16, Numbers::U8I8, Numbers::I8I8];
+    for peer in find_peers(&PeerSearch::of_process(), 1).found.iter().filter(|p| p.family() != Family::OneDnn) {
+        for numbers in all {
+            let why = peer.lacks(numbers, &products()[0]).filter(|why| why.contains("no product of"));
+            assert_eq!(why.is_none(), peer.family().computes(numbers), "{}: {why:?}", peer.name());
+        }
+    }
+    assert_eq!(all.map(|n| Family::OneDnn.computes(n)), [true, false, true, true, true]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use cachet::pipeline;
 use cachet::world::Disk;
 use cachet_core::ir::{Binding, ImplId};
 use cachet_runtime::{
-    AlignedBuffer, BufferArg, Contender, FmaProbe, Kernel, KernelArity, Llvm, MeasureOptions, ProbeElement, measure,
+    AlignedBuffer, BufferArg, Contender, Kernel, KernelArity, Llvm, MeasureOptions, PeakProbe, ProbeElement, measure,
 };
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut call = kernel.prepare(&sizes, args)?;
         contenders.push(Contender::new(name, Some(flops), move || call.run_in_this_mode()));
     }
-    let mut probe = FmaProbe::new(&llvm, ProbeElement::F32)?;
+    let mut probe = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F32)?;
     let options = MeasureOptions { baseline: 1, budget: Duration::from_secs(40), ..MeasureOptions::default() };
     let report = measure(&mut contenders, &mut || probe.peaks(), &options)?;
     for row in &report.rows {

@@ -7,8 +7,10 @@
 //! where the contraction is one that libraries have, beside every library that was found. When the rounds are over, the
 //! outputs are compared once more.
 
+mod arithmetic;
 mod inputs;
 mod instances;
+mod peak;
 mod peer;
 mod roof;
 mod sample;
@@ -19,9 +21,10 @@ mod work;
 
 use crate::native::{self, Problem};
 use crate::pipeline::Outcome;
+use arithmetic::Arithmetic;
 use cachet_core::instance::instance_name;
 use cachet_core::ir::{Binding, Elem, Fun, FunId};
-use cachet_runtime::{AbsentPeer, Interval, Kernel, Llvm, MeasureReport, PeerSearch, Peers, Pool, find_peers};
+use cachet_runtime::{AbsentPeer, Interval, Kernel, Llvm, MeasureReport, Numbers, PeerSearch, Peers, Pool, find_peers};
 use inputs::{Inputs, Memory};
 use instances::Instance;
 pub use roof::{Limit, Roof};
@@ -68,8 +71,8 @@ pub struct Group {
     pub rows: Vec<Row>,
     /// The libraries; empty where none computes this.
     pub peers: Vec<PeerRow>,
-    /// Whether libraries compute this.
-    pub counterpart: bool,
+    /// The numbers of the product that libraries compute too, where it is one.
+    pub counterpart: Option<Numbers>,
     /// The fastest library: its position in the report, and in `peers`.
     pub fastest: Option<(usize, usize)>,
     /// The limits.
@@ -152,7 +155,10 @@ pub fn run(outcome: &Outcome, llvm: &Llvm, options: &Options) -> Result<Measured
             groups.push(compiled.measure(llvm, &sizes.of(compiled.fun()), seed, &peers, options)?);
         }
     }
-    let absent = if groups.iter().any(|g| g.counterpart) { peers.absent } else { vec![] };
+    // Nobody needs a library that computes nothing of this.
+    let computes = |a: &AbsentPeer, numbers: Numbers| a.family.is_none_or(|f| f.computes(numbers));
+    let mut absent = peers.absent;
+    absent.retain(|a| groups.iter().filter_map(|g: &Group| g.counterpart).any(|numbers| computes(a, numbers)));
     Ok(Measured { groups, absent })
 }
 
@@ -221,13 +227,17 @@ impl<'a> Compiled<'a> {
         for (row, memory) in rows.iter_mut().zip(&memories).filter(|(row, _)| row.unmet.is_none()) {
             row.differing = inputs.differing(&memories[0].outputs, &memory.outputs);
         }
+        let arithmetic = Arithmetic::of(program);
+        let run: Vec<FunId> =
+            self.ids.iter().zip(&rows).filter(|(_, r)| r.unmet.is_none()).map(|(id, _)| *id).collect();
         let mut contest = timing::Contest {
             kernels: &self.kernels,
             pool: &pool,
             inputs: &inputs,
             sizes,
-            flops: work::operations(contraction, sizes),
-            counterpart: self.counterpart(sizes, &inputs),
+            flops: work::operations(&arithmetic, contraction, sizes),
+            instructions: peak::candidates(program, &arithmetic, &run),
+            counterpart: self.counterpart(&arithmetic, sizes, &inputs),
             peers: &peers.found,
             rows,
             peer_rows: vec![],
@@ -238,7 +248,7 @@ impl<'a> Compiled<'a> {
             name: instance_name(program, &fun.name, &instance.types),
             rows,
             peers: peer_rows,
-            counterpart: counterpart.is_some(),
+            counterpart: counterpart.map(|c| c.numbers),
             fastest: None,
             sizes: named,
             element: inputs.output_elem(),
@@ -260,14 +270,14 @@ impl<'a> Compiled<'a> {
         Row { name: fun.name.clone(), nest, unmet, differing: 0, later: false, too_slow: None, timed: None }
     }
 
-    /// The product that this is. A library adds and multiplies floats; at another semiring the same equation is another
-    /// computation.
-    fn counterpart(&self, sizes: &[i64], inputs: &Inputs) -> Option<peer::Counterpart> {
+    /// The product that this is. Operations of a type parameter are sums and products at some semirings; at others the same
+    /// equation is another computation.
+    fn counterpart(&self, arithmetic: &Arithmetic<'_>, sizes: &[i64], inputs: &Inputs) -> Option<peer::Counterpart> {
         let program = self.outcome.checked.program();
         let plus_times =
             |t: &Binding| matches!(t, Binding::Impl(i) if program.impls[i.index()].name.starts_with("PlusTimes "));
-        let float_sums = inputs.floats_out() && inputs.row_major() && self.instance.types.iter().all(plus_times);
-        if float_sums { peer::counterpart(self.instance.contraction, sizes, inputs) } else { None }
+        let sums = inputs.row_major() && self.instance.types.iter().all(plus_times);
+        if sums { peer::counterpart(arithmetic, self.instance.contraction, sizes, inputs) } else { None }
     }
 }
 
@@ -295,6 +305,10 @@ impl Group {
 
     /// The unit of [`Group::speed`].
     pub fn unit(&self) -> &'static str {
-        if self.roof.flops > 0.0 { "GFLOP/s" } else { "GB/s" }
+        match self.roof.flops > 0.0 {
+            true if self.element.is_float() => "GFLOP/s",
+            true => "Gop/s",
+            false => "GB/s",
+        }
     }
 }

@@ -5,10 +5,12 @@
 
 use crate::artefacts::target::Resolved;
 use crate::pipeline::Outcome;
-use cachet_codegen::{Entry, Options, Text};
+use cachet_codegen::{Chains, Entry, Options, Text};
 use cachet_core::instr::{Instr, Template};
 use cachet_core::ir::{Binding, FunId};
-use cachet_runtime::{HostTarget, Jit, Kernel, KernelArity, Llvm, Module, OptLevel, Pool, ToolError, ToolErrorKind};
+use cachet_runtime::{
+    HostTarget, Jit, Kernel, KernelArity, Llvm, Module, OptLevel, PeakProbe, Pool, ProbeLoop, ToolError, ToolErrorKind,
+};
 use cachet_source::Diagnostic;
 
 /// Why there is no machine code.
@@ -66,6 +68,14 @@ pub(crate) fn compile_bodies(outcome: &Outcome, fun: FunId, llvm: &Llvm) -> Resu
 /// The template that code for this machine has in place of an instruction's body.
 pub(crate) fn template<'i>(instr: &'i Instr, host: &HostTarget) -> Option<&'i Template> {
     cachet_codegen::template(instr, &options(host))
+}
+
+/// The loop that measures how fast this machine does an instruction of so many operations; `None` where it has no template
+/// for it that can be measured so.
+pub(crate) fn probe(instr: &Instr, operations: f64, host: &HostTarget) -> Option<ProbeLoop> {
+    let count = PeakProbe::chains(host, instr.elem.bytes() as usize * instr.lanes as usize);
+    let Chains { ir, name, input, output } = cachet_codegen::chains(instr, &options(host), count)?;
+    Some(ProbeLoop { ir, name, operations: count as f64 * operations, input, output })
 }
 
 /// The whole program from `main`, compiled.

@@ -6,10 +6,10 @@ use cachet::bench::{Group, Limit, Measured, Options, Sizes, run, sweeps};
 use cachet::native::Problem;
 use cachet::pipeline;
 use cachet::world::Disk;
-use cachet_runtime::{Llvm, PeerSearch};
+use cachet_runtime::{Llvm, Numbers, PeakProbe, PeerSearch, ProbeElement};
 use std::time::Duration;
 
-const HEAD: &str = "import \"cachet:monoid\"\nimport \"cachet:steps\"\n\n";
+const HEAD: &str = "import \"cachet:monoid\"\nimport \"cachet:steps\"\nimport \"cachet:instructions/x86\"\n\n";
 
 fn llvm() -> Option<Llvm> {
     match Llvm::load() {
@@ -195,7 +195,7 @@ fn products_are_recognised_however_their_factors_lie() {
     for (n, (text, recognised)) in cases.iter().enumerate() {
         let with_peers = Options { peers: Some(PeerSearch::of_process()), ..options(sizes.clone()) };
         let Some(groups) = groups(&format!("product{n}"), text, &with_peers) else { return };
-        assert_eq!(groups[0].counterpart, *recognised, "{text}");
+        assert_eq!(groups[0].counterpart.is_some(), *recognised, "{text}");
         assert!(*recognised || groups[0].peers.is_empty());
         for peer in &groups[0].peers {
             // What a library computes of the same inputs is that product: it was compared before it was timed.
@@ -204,6 +204,145 @@ fn products_are_recognised_however_their_factors_lie() {
             assert_eq!(peer.timed.is_some(), peer.skipped.is_none());
         }
         assert_eq!(groups[0].fastest.is_some(), groups[0].peers.iter().any(|p| p.timed.is_some()));
+    }
+}
+
+/// The arithmetic of two instructions, and two that are no sums of products.
+const SEMIRINGS: &str = "impl Semiring for Paired f32 where
+  const Value = f32
+  fn zero () = -0.0
+  fn one () = 1.0
+  fn add a b = a + b
+  fn mul a b = a * b
+  fn mul_add a b c = flushing_fma a b c
+
+impl Semiring for Rolling i32 where
+  const Value = i32
+  fn zero () = 0
+  fn one () = 1
+  fn add a b = wrapping_add b a
+  fn mul a b = wrapping_mul a b
+  fn mul_add a b c = wrapping_add c (wrapping_mul a b)
+
+impl Semiring for Widest i32 where
+  const Value = i32
+  fn zero () = 0
+  fn one () = 1
+  fn add a b = max a b
+  fn mul a b = wrapping_mul a b
+  fn mul_add a b c = max c (wrapping_mul a b)
+
+impl Semiring for Offset f32 where
+  const Value = f32
+  fn zero () = 1.0
+  fn one () = 1.0
+  fn add a b = a + b
+  fn mul a b = a * b
+  fn mul_add a b c = fma a b c
+
+";
+
+/// A product of matrices of these elements.
+fn converted(name: &str, [a, b, c]: [&str; 3], value: &str) -> String {
+    format!(
+        "{SEMIRINGS}contraction {name}\n    (reads a: [{a}; M, K])\n    (reads b: [{b}; K, N])\n    -> out c: [{c}; M, N]\nrequires K <= 1000\n=\n  c[i, j] = {value}\n"
+    )
+}
+
+#[test]
+fn products_of_short_numbers_are_recognised_and_counted_as_products() {
+    let floats = "(a[i, k] as f32) * (b[k, j] as f32)";
+    let bytes = "(a[i, k] as i32) * (b[k, j] as i32)";
+    let wrapped = "wrapping_mul (a[i, k] as i32) (b[k, j] as i32)";
+    let cases = [
+        (["bf16", "bf16", "f32"], format!("sum k. {floats}"), Some(Numbers::Bf16)),
+        (["bf16", "bf16", "f32"], format!("reduce Paired f32 k. {floats}"), Some(Numbers::Bf16)),
+        (["u8", "i8", "i32"], format!("sum k. {bytes}"), Some(Numbers::U8I8)),
+        (["u8", "i8", "i32"], format!("reduce Rolling i32 k. {bytes}"), Some(Numbers::U8I8)),
+        (["i8", "i8", "i32"], format!("reduce WrappingSum i32 k. {wrapped}"), Some(Numbers::I8I8)),
+        (["i8", "i8", "i32"], format!("sum k. {bytes}"), Some(Numbers::I8I8)),
+        (["f32", "f32", "f32"], "reduce Paired f32 k. a[i, k] * b[k, j]".into(), Some(Numbers::F32)),
+        // Nobody has these: a signed byte first, 16-bit floats, other sums.
+        (["i8", "u8", "i32"], format!("sum k. {bytes}"), None),
+        (["f16", "f16", "f32"], format!("sum k. {floats}"), None),
+        (["bf16", "f32", "f32"], "sum k. (a[i, k] as f32) * b[k, j]".into(), None),
+        (["u8", "i8", "i32"], format!("reduce Widest i32 k. {bytes}"), None),
+        (["f32", "f32", "f32"], "reduce Offset f32 k. a[i, k] * b[k, j]".into(), None),
+    ];
+    let sizes = vec![sized(&[("M", 6), ("K", 5), ("N", 7)])];
+    for (n, (elements, value, numbers)) in cases.iter().enumerate() {
+        let with = Options { peers: Some(PeerSearch::of_process()), ..options(sizes.clone()) };
+        let text = converted(&format!("short{n}"), *elements, value);
+        let Some(groups) = groups(&format!("short{n}"), &text, &with) else { return };
+        let g = &groups[0];
+        assert_eq!(g.counterpart, *numbers, "{elements:?} {value}");
+        assert_eq!(g.roof.flops, 2.0 * 6.0 * 5.0 * 7.0, "{elements:?} {value}");
+        assert!(numbers.is_some() || g.peers.is_empty());
+        for peer in g.peers.iter().filter(|p| p.timed.is_some()) {
+            let integers = matches!(numbers, Some(Numbers::U8I8 | Numbers::I8I8));
+            assert!(peer.skipped.is_none() && (!integers || peer.differing == 0), "{}: {}", peer.name, peer.differing);
+        }
+        // A library that is there and computes these numbers is not wrong; it may have no kernel on this processor.
+        let wrong = g.peers.iter().filter_map(|p| p.skipped.as_deref()).find(|why| why.contains("wrong"));
+        assert_eq!(wrong, None, "{elements:?} {value}");
+    }
+}
+
+#[test]
+fn operations_of_a_multiply_add_are_two_and_of_a_conversion_none() {
+    let each = |name: &str, c: &str, value: &str| {
+        format!("{SEMIRINGS}contraction {name}\n    (reads a: [f32; N])\n    -> out c: [{c}; N] =\n  c[i] = {value}\n")
+    };
+    let cases = [
+        ("stepped", "f32", "flushing_fma a[i] a[i] 1.0", 2.0),
+        ("fused", "f32", "fma a[i] a[i] 1.0", 2.0),
+        ("flush", "f32", "flushed a[i]", 1.0),
+        ("round", "bf16", "a[i] as bf16", 0.0),
+        ("both", "f64", "(a[i] as f64) + (a[i] as f64)", 1.0),
+    ];
+    for (name, c, value, operations) in cases {
+        let Some(groups) = groups(name, &each(name, c, value), &options(vec![Sizes::all(64)])) else { return };
+        assert_eq!(groups[0].roof.flops, 64.0 * operations, "{value}");
+    }
+}
+
+#[test]
+fn the_roof_is_the_peak_of_the_instruction_that_a_kernel_uses() {
+    let Some(llvm) = llvm() else { return };
+    let host = llvm.host().expect("a host");
+    let byte_product = format!(
+        "{}\nschedule fours of byte_product =\n  split i by 2 as ui ragged\n  split j by 16 as uj ragged\n  order (ui, uj, i, j)\n  registers (i, j) into c rows 2 lanes 16 through wrapping_add\n  dot_products k c dot_u8i8x4\n",
+        converted("byte_product", ["u8", "i8", "i32"], "reduce Rolling i32 k. (a[i, k] as i32) * (b[k, j] as i32)")
+    );
+    let bf16_product = format!(
+        "{}\nschedule pairs of bf16_product =\n  split i by 2 as ui ragged\n  split j by 16 as uj ragged\n  order (ui, uj, i, j)\n  registers (i, j) into c rows 2 lanes 16 through flushing_fma\n  dot_products k c dot_bf16x2\n",
+        converted("bf16_product", ["bf16", "bf16", "f32"], "reduce Paired f32 k. (a[i, k] as f32) * (b[k, j] as f32)")
+    );
+    let cases = [
+        ("byte_product", byte_product, "fours", "avx512vnni", "dot_u8i8x4"),
+        ("bf16_product", bf16_product, "pairs", "avx512bf16", "dot_bf16x2"),
+    ];
+    for (name, text, schedule, feature, instruction) in cases {
+        let Some(groups) = groups(name, &text, &options(vec![Sizes::all(64)])) else { return };
+        let roof = &groups[0].roof;
+        let of = roof.instruction.as_deref();
+        assert!(of.is_none() || host.has(feature) && of == Some(instruction), "{name}: {of:?}");
+        assert_eq!(roof.peak.is_some(), host.has(feature) || name == "bf16_product");
+        let row = groups[0].rows.iter().find(|r| r.name == schedule).expect("the schedule");
+        let share = row.timed.expect("was timed").of_roof.expect("has a share").median;
+        assert!(share < 1.1, "{name} {share}");
+        if host.has(feature) {
+            let mut plain = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F32).expect("compiles");
+            let (peak, plain) = (roof.peak.expect("was measured"), plain.peak());
+            assert!((0.8 * plain..12.0 * plain).contains(&peak), "{name}: {peak}, and {plain} by multiply-adds");
+            // Some processors do pairs no faster than multiply-adds of 32-bit floats.
+            assert!(of.is_some() || name == "bf16_product" && peak < 1.2 * plain, "{name}: {peak} and {plain}");
+        }
+        // Without the schedule nothing uses the instruction.
+        let nest = Options { names: vec![name.into()], ..options(vec![Sizes::all(64)]) };
+        let plain_text = text.split("\nschedule ").next().expect("has a beginning");
+        let Some(groups) = self::groups(&format!("{name}_plain"), plain_text, &nest) else { return };
+        assert_eq!(groups[0].roof.instruction, None);
     }
 }
 

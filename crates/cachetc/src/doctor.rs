@@ -1,7 +1,7 @@
 //! `cachetc doctor`: what was found on this machine, and the command that fixes what was not.
 
 use crate::{OK, terminal};
-use cachet_runtime::{FmaProbe, Llvm, Peer, PeerSearch, ProbeElement, find_linker, find_peers};
+use cachet_runtime::{Llvm, PeakProbe, Peer, PeerSearch, ProbeElement, find_linker, find_peers};
 use serde_json::{Value, json};
 
 /// One thing that was looked for.
@@ -54,7 +54,7 @@ fn llvm() -> Finding {
 fn host() -> Finding {
     let found = Llvm::load().and_then(|llvm| {
         let host = llvm.host()?;
-        let mut probe = FmaProbe::new(&llvm, ProbeElement::F32)?;
+        let mut probe = PeakProbe::of_multiply_adds(&llvm, ProbeElement::F32)?;
         let peak = probe.peak();
         Ok(format!("{}, vectors of {} bytes, {peak:.1} GFLOP/s in f32 on one core", host.cpu, host.vector_bytes()))
     });

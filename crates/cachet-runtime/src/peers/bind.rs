@@ -5,31 +5,30 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
+use super::matmul::{Describe, Functions, Matmul};
 use super::routines::{Cblas, DnnlGemm, Gemm, Gemv, OpenGemm, Routine, Xsmm, XsmmDispatch, dnnl_product};
 use super::search::Candidate;
-use super::{Family, Peer, Product};
+use super::{Family, Numbers, Peer, Product};
 
 /// The products of a library.
 pub(super) enum Interface {
     /// One routine for each element type.
     Both(Routine<f32>, Routine<f64>),
-    /// Of 32-bit floats only.
-    Dnnl(DnnlGemm),
+    /// Of 32-bit floats, and of short numbers where its version is known.
+    Dnnl(DnnlGemm, Option<Box<Matmul>>),
     /// Kernels that are made for each size.
     Xsmm(Xsmm<f32>, Xsmm<f64>),
 }
 
 impl Interface {
-    pub fn has_single(&self) -> bool {
-        match self {
-            Interface::Both(..) | Interface::Dnnl(_) | Interface::Xsmm(..) => true,
-        }
-    }
-
-    pub fn has_double(&self) -> bool {
-        match self {
-            Interface::Both(..) | Interface::Xsmm(..) => true,
-            Interface::Dnnl(_) => false,
+    /// Whether it has products of these elements, of whatever extents.
+    pub fn knows(&self, numbers: Numbers) -> bool {
+        match (self, numbers) {
+            (Interface::Both(..) | Interface::Xsmm(..), Numbers::F32 | Numbers::F64) => true,
+            (Interface::Dnnl(..), Numbers::F32) => true,
+            (Interface::Dnnl(..), Numbers::F64) => false,
+            (Interface::Dnnl(_, matmul), Numbers::Bf16 | Numbers::U8I8 | Numbers::I8I8) => matmul.is_some(),
+            (Interface::Both(..) | Interface::Xsmm(..), Numbers::Bf16 | Numbers::U8I8 | Numbers::I8I8) => false,
         }
     }
 
@@ -37,23 +36,25 @@ impl Interface {
     pub fn largest(&self) -> usize {
         match self {
             Interface::Both(Routine::Cblas32(_), _) | Interface::Xsmm(..) => c_int::MAX as usize,
-            Interface::Both(Routine::Cblas64(_) | Routine::Open(..), _) | Interface::Dnnl(_) => i64::MAX as usize,
+            Interface::Both(Routine::Cblas64(_) | Routine::Open(..), _) | Interface::Dnnl(..) => i64::MAX as usize,
         }
     }
 
-    /// Whether it computes a product of these extents.
-    pub fn has(&self, double: bool, p: &Product) -> bool {
-        match self {
-            Interface::Both(..) | Interface::Dnnl(_) => true,
-            Interface::Xsmm(_, made) if double => made.kernel(p).is_some(),
-            Interface::Xsmm(made, _) => made.kernel(p).is_some(),
+    /// Whether it computes a product of these extents, of elements that it knows.
+    pub fn has(&self, numbers: Numbers, p: &Product) -> bool {
+        match (self, numbers) {
+            (Interface::Dnnl(_, Some(matmul)), Numbers::Bf16 | Numbers::U8I8 | Numbers::I8I8) => matmul.has(numbers, p),
+            (Interface::Both(..) | Interface::Dnnl(..), _) => true,
+            (Interface::Xsmm(made, _), Numbers::F32) => made.kernel(p).is_some(),
+            (Interface::Xsmm(_, made), Numbers::F64) => made.kernel(p).is_some(),
+            (Interface::Xsmm(..), Numbers::Bf16 | Numbers::U8I8 | Numbers::I8I8) => false,
         }
     }
 
     pub fn single(&self, p: &Product, a: &[f32], b: &[f32], c: &mut [f32]) {
         match self {
             Interface::Both(routine, _) => routine.product(p, a, b, c),
-            Interface::Dnnl(f) => dnnl_product(*f, p, a, b, c),
+            Interface::Dnnl(f, _) => dnnl_product(*f, p, a, b, c),
             Interface::Xsmm(made, _) => made.product(p, a, b, c),
         }
     }
@@ -62,8 +63,17 @@ impl Interface {
         match self {
             Interface::Both(_, routine) => routine.product(p, a, b, c),
             Interface::Xsmm(_, made) => made.product(p, a, b, c),
-            Interface::Dnnl(_) => panic!("oneDNN has no product of 64-bit floats"),
+            Interface::Dnnl(..) => panic!("oneDNN has no product of 64-bit floats"),
         }
+    }
+
+    /// A product of short numbers, whose elements have the types of `numbers`.
+    pub fn short<A, B, C>(&self, numbers: Numbers, p: &Product, a: &[A], b: &[B], c: &mut [C]) {
+        p.check(a.len(), b.len(), c.len());
+        let Interface::Dnnl(_, Some(matmul)) = self else { panic!("this library has no product of short numbers") };
+        let addresses = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast(), c.as_mut_ptr().cast()];
+        // SAFETY: the slices cover the matrices by the check; the first two are only read, the third is borrowed.
+        unsafe { matmul.product(numbers, p, addresses) };
     }
 }
 
@@ -190,8 +200,39 @@ unsafe fn onednn(s: &Symbols<'_>, threads: usize) -> Result<Peer, String> {
         let isa = s.plain::<unsafe extern "C" fn() -> c_int>("dnnl_get_effective_cpu_isa").map(|f| f());
         let code = isa.map_or("unknown".to_owned(), |isa| dnnl_isa(version.major, isa));
         let number = format!("{}.{}.{}", version.major, version.minor, version.patch);
-        let interface = Interface::Dnnl(s.plain("dnnl_sgemm")?);
+        let interface = Interface::Dnnl(s.plain("dnnl_sgemm")?, matmul(s).map(Box::new));
         Ok(peer(Family::OneDnn, number, code, build.to_owned(), threads, interface))
+    }
+}
+
+/// Its primitive for products, by the interface that it has.
+///
+/// # Safety
+/// The library is a oneDNN.
+unsafe fn matmul(s: &Symbols<'_>) -> Option<Matmul> {
+    // SAFETY: by the contract; each name has one type in the versions that have it.
+    unsafe {
+        let describe = if s.has("dnnl_matmul_desc_init") {
+            let shape = s.plain("dnnl_memory_desc_init_by_strides").ok()?;
+            let (wish, choose) = (s.plain("dnnl_matmul_desc_init").ok()?, s.plain("dnnl_primitive_desc_create").ok()?);
+            Describe::InPlace(shape, wish, choose)
+        } else {
+            let shape = s.plain("dnnl_memory_desc_create_with_strides").ok()?;
+            let choose = s.plain("dnnl_matmul_primitive_desc_create").ok()?;
+            Describe::Apart(shape, choose, s.plain("dnnl_memory_desc_destroy").ok()?)
+        };
+        let functions = Functions {
+            describe,
+            primitive: s.plain("dnnl_primitive_create").ok()?,
+            memory: s.plain("dnnl_memory_create").ok()?,
+            set_address: s.plain("dnnl_memory_set_data_handle").ok()?,
+            execute: s.plain("dnnl_primitive_execute").ok()?,
+            wait: s.plain("dnnl_stream_wait").ok()?,
+            end_description: s.plain("dnnl_primitive_desc_destroy").ok()?,
+            end_primitive: s.plain("dnnl_primitive_destroy").ok()?,
+            end_memory: s.plain("dnnl_memory_destroy").ok()?,
+        };
+        Matmul::new(functions, s.plain("dnnl_engine_create").ok()?, s.plain("dnnl_stream_create").ok()?)
     }
 }
 

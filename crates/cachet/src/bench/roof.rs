@@ -1,7 +1,7 @@
 //! How fast could it be? The roofline of a measurement.
 //!
 //! A call makes so many operations, and reads its inputs and writes its outputs at least once. It takes at least as long
-//! as the operations take at the peak of the multiply-adds, as the inputs take to be read, and as the outputs take to
+//! as the operations take at the peak of the multiply-adds, or of an instruction that kernels use and that does more, as the inputs take to be read, and as the outputs take to
 //! be written: the largest of the three is the floor under its time, which is the roof over its speed. All three are
 //! measured in the same rounds as the kernels, and a share of the roof is taken inside rounds.
 
@@ -17,7 +17,7 @@ pub struct Roof {
     pub read: f64,
     /// Bytes that are written at least.
     pub written: f64,
-    /// The peak of multiply-adds, GFLOP/s; `None` where the elements are none that it was measured for.
+    /// The peak of multiply-adds or of the instruction, GFLOP/s; `None` where there is none of these elements that was measured.
     pub peak: Option<f64>,
     /// How fast these inputs can be read, GB/s; `None` on several threads, where it was not measured.
     pub reading: Option<f64>,
@@ -27,6 +27,8 @@ pub struct Roof {
     pub floor: Option<f64>,
     /// Which of them it is.
     pub limit: Limit,
+    /// Of which instruction the peak is, where it is not that of multiply-adds.
+    pub instruction: Option<String>,
     sources: Sources,
 }
 
@@ -50,11 +52,13 @@ pub(super) struct Sources {
     pub writing: Option<(usize, f64)>,
     /// Cores that the operations are shared by.
     pub cores: f64,
+    /// What the probe was of, where it is not multiply-adds.
+    pub instruction: Option<String>,
 }
 
 impl Roof {
     pub(super) fn new(report: &MeasureReport, flops: f64, bytes: (f64, f64), elem: Elem, sources: Sources) -> Roof {
-        let known = matches!(elem, Elem::F32 | Elem::F64) && flops > 0.0;
+        let known = (matches!(elem, Elem::F32 | Elem::F64) || sources.instruction.is_some()) && flops > 0.0;
         let mut roof = Roof {
             flops,
             read: bytes.0,
@@ -64,6 +68,7 @@ impl Roof {
             writing: None,
             floor: None,
             limit: Limit::Arithmetic,
+            instruction: sources.instruction.clone(),
             sources,
         };
         let times = |of: &dyn Fn(&RoundRecord) -> Option<f64>| {

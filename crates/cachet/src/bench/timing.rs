@@ -1,14 +1,14 @@
 //! The rounds: kernels with the right bits, libraries, and passes over memory, all on the same inputs.
 
 use super::inputs::{Inputs, Memory};
+use super::peak::{self, Candidate};
 use super::peer::Counterpart;
 use super::roof::{Roof, Sources};
 use super::{Options, PeerRow, Row, Timed};
 use crate::native::Problem;
-use cachet_core::ir::Elem;
 use cachet_runtime::{
-    AlignedBuffer, BufferArg, Contender, FmaProbe, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, Peer, Pool,
-    ProbeElement, TrafficProbe, measure,
+    AlignedBuffer, BufferArg, Contender, FpGuard, Kernel, Llvm, MeasureOptions, MeasureReport, Peer, Pool,
+    TrafficProbe, measure,
 };
 
 /// Who takes part.
@@ -19,6 +19,8 @@ pub(super) struct Contest<'a> {
     pub inputs: &'a Inputs,
     pub sizes: &'a [i64],
     pub flops: f64,
+    /// Instructions that the kernels use.
+    pub instructions: Vec<Candidate<'a>>,
     pub counterpart: Option<Counterpart>,
     pub peers: &'a [Peer],
     /// One for each kernel.
@@ -59,7 +61,6 @@ impl Contest<'_> {
     fn ask_peers(&mut self, reference: &[AlignedBuffer]) -> Result<Vec<Vec<AlignedBuffer>>, Problem> {
         let mut results = Vec::new();
         let Some(what) = self.counterpart else { return Ok(results) };
-        let elem = self.inputs.output_elem();
         let _mode = FpGuard::enter();
         for peer in self.peers {
             let mut out = self.inputs.poisoned()?;
@@ -69,14 +70,14 @@ impl Contest<'_> {
                 path: peer.path().display().to_string(),
                 threads: peer.threads(),
                 differing: 0,
-                skipped: peer.lacks(elem == Elem::F64, &what.product),
+                skipped: peer.lacks(what.numbers, &what.product),
                 timed: None,
             };
             if row.skipped.is_none() {
                 what.call(peer, self.inputs, &mut out);
                 row.differing = self.inputs.differing(reference, &out);
                 let apart = self.inputs.deviation(reference, &out);
-                if apart > what.tolerance(elem) {
+                if apart > what.tolerance() {
                     row.skipped = Some(format!("its results are wrong by up to {apart:.3e}"));
                 }
             }
@@ -131,8 +132,8 @@ impl Contest<'_> {
             let text = "there is nothing to time: one call of every kernel takes too long for the time that is allowed";
             return Err(Problem::User(text.into()));
         }
-        let element = if inputs.output_elem() == Elem::F64 { ProbeElement::F64 } else { ProbeElement::F32 };
-        let mut probe = FmaProbe::new(llvm, element).map_err(Problem::Tool)?;
+        let (mut probe, instruction) = peak::probe(llvm, &self.instructions, inputs.output_elem())?;
+        sources.instruction = instruction;
         let measure_options = MeasureOptions {
             budget: options.budget,
             seed: options.seed,

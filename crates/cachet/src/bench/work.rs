@@ -1,12 +1,13 @@
 //! How many operations does a call make?
 //!
 //! Counted from the equations, whatever the schedule: every operation on words once for each time that the equations
-//! ask for it, and one addition for each term of a sum, so that a multiply-add counts two. Ranges and conditions may
-//! depend on other indices, as those of a triangle do: such an index is walked through, and where it has more values
-//! than [`MOST_POINTS`] allow, evenly spread ones stand for the rest.
+//! ask for it, and one addition for each term of a sum, whatever it is made of, so that a term of a sum of products counts
+//! two. Ranges and conditions may depend on other indices, as those of a triangle do: such an index is walked through, and
+//! where it has more values than [`MOST_POINTS`] allow, evenly spread ones stand for the rest.
 
+use super::arithmetic::Arithmetic;
 use cachet_core::equations::{Contraction, Equation, Expr};
-use cachet_core::ir::{Domain, Guard, Ix, Var};
+use cachet_core::ir::{Domain, Guard, Ix, TypeParamInfo, Var};
 use cachet_core::sized::{holds, value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,23 +15,31 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_POINTS: f64 = 262_144.0;
 
 /// Operations of one call at these sizes.
-pub(super) fn operations(contraction: &Contraction, sizes: &[i64]) -> f64 {
+pub(super) fn operations(arithmetic: &Arithmetic<'_>, contraction: &Contraction, sizes: &[i64]) -> f64 {
     let values: BTreeMap<Var, i64> = contraction.sizes.iter().copied().zip(sizes.iter().copied()).collect();
-    contraction.equations.iter().map(|e| of_equation(e, &values)).sum()
+    let types = &contraction.type_params;
+    contraction.equations.iter().map(|e| of_equation(e, (arithmetic, types), &values)).sum()
 }
 
-fn of_equation(e: &Equation, sizes: &BTreeMap<Var, i64>) -> f64 {
+fn of_equation(
+    e: &Equation,
+    (arithmetic, types): (&Arithmetic<'_>, &[TypeParamInfo]),
+    sizes: &BTreeMap<Var, i64>,
+) -> f64 {
     let mut wanted = BTreeSet::new();
     wanted_by(&e.value, &mut wanted);
     let domains: Vec<(Var, &Domain)> = e.indices.iter().copied().zip(&e.ranges).collect();
     domains.iter().for_each(|(_, d)| of_domain(d, &mut wanted));
     let walked = wanted.iter().filter(|v| !sizes.contains_key(v)).count();
     let points = MOST_POINTS.powf(1.0 / walked.max(1) as f64).floor().max(1.0) as i64;
-    let mut count = Count { wanted, points, values: sizes.clone() };
+    let mut count = Count { arithmetic, types, wanted, points, values: sizes.clone() };
     count.over(&domains, &[], &mut |count| count.of(&e.value))
 }
 
-struct Count {
+struct Count<'a> {
+    arithmetic: &'a Arithmetic<'a>,
+    /// What the contraction is of.
+    types: &'a [TypeParamInfo],
     /// Variables that a range or a condition depends on.
     wanted: BTreeSet<Var>,
     /// How many values of each of them are looked at.
@@ -38,12 +47,13 @@ struct Count {
     values: BTreeMap<Var, i64>,
 }
 
-impl Count {
+impl Count<'_> {
     fn of(&mut self, e: &Expr) -> f64 {
         match e {
             Expr::Lit(_) | Expr::Index(..) | Expr::Read(_) | Expr::Value(..) | Expr::Local(_) => 0.0,
-            Expr::Op(_, _, args) | Expr::Apply(_, args) => 1.0 + args.iter().map(|a| self.of(a)).sum::<f64>(),
-            Expr::Tuple(args) => args.iter().map(|a| self.of(a)).sum(),
+            Expr::Op(op, _, args) => self.arithmetic.of_op(*op, self.types, args.len()) + self.all(args),
+            Expr::Apply(f, args) => self.arithmetic.of_function(*f, args.len()) + self.all(args),
+            Expr::Tuple(args) => self.all(args),
             Expr::Part(e, _) => self.of(e),
             Expr::Let(_, a, b) => self.of(a) + self.of(b),
             Expr::If(guard, a, b) => match self.holds(guard) {
@@ -60,12 +70,16 @@ impl Count {
         }
     }
 
+    fn all(&mut self, words: &[Expr]) -> f64 {
+        words.iter().map(|w| self.of(w)).sum()
+    }
+
     /// The sum of something over all values of these indices for which their conditions hold.
     fn over(
         &mut self,
         domains: &[(Var, &Domain)],
         guards: &[Option<&Guard>],
-        inner: &mut dyn FnMut(&mut Count) -> f64,
+        inner: &mut dyn FnMut(&mut Count<'_>) -> f64,
     ) -> f64 {
         let Some(((var, domain), rest)) = domains.split_first() else { return inner(self) };
         let (guard, guards) = guards.split_first().map_or((None, &[][..]), |(g, rest)| (*g, rest));

@@ -12,7 +12,8 @@ pub fn group(g: &Group, seed: u64) -> String {
     let threads = if g.threads == 1 { "one thread".into() } else { format!("{} threads", g.threads) };
     let mut out = vec![format!("{}  {}  {}  {threads}", g.name, sizes_text(g), g.element)];
     out.extend(roofline(g).into_iter().map(|line| format!("  {line}")));
-    let rows = g.rows.iter().map(|r| (&r.name, &r.timed)).chain(g.peers.iter().map(|p| (&p.name, &p.timed)));
+    let timed = g.peers.iter().filter(|p| p.timed.is_some());
+    let rows = g.rows.iter().map(|r| (&r.name, &r.timed)).chain(timed.map(|p| (&p.name, &p.timed)));
     let width = rows.clone().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let best = rows.filter_map(|(_, t)| facts(g, t)).map(|m| g.speed(m.median)).fold(0.0, f64::max);
     for row in &g.rows {
@@ -22,17 +23,33 @@ pub fn group(g: &Group, seed: u64) -> String {
         });
     }
     for peer in &g.peers {
-        let name = &peer.name;
-        out.push(match (&peer.timed, facts(g, &peer.timed)) {
-            (Some(t), Some(m)) => line(g, name, (t, m), best, width, &bits_of_peer(g, peer)),
-            _ => format!("  {name:width$}  not timed: {}", peer.skipped.as_deref().unwrap_or("it was left out")),
-        });
+        if let (Some(t), Some(m)) = (&peer.timed, facts(g, &peer.timed)) {
+            out.push(line(g, &peer.name, (t, m), best, width, &bits_of_peer(g, peer)));
+        }
     }
+    out.extend(untimed(g));
     for peer in g.peers.iter().filter(|p| p.timed.is_some()) {
         out.push(format!("  {:width$}  runs {}{}", peer.name, peer.code_path, on_threads(g, peer.threads)));
     }
     out.push(format!("  {}", rounds(g, seed)));
     out.join("\n") + "\n"
+}
+
+/// The libraries that were not timed, those with one reason in one line.
+fn untimed(g: &Group) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for peer in g.peers.iter().filter(|p| facts(g, &p.timed).is_none()) {
+        let reason = peer.skipped.as_deref().unwrap_or("it was left out");
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(&peer.name),
+            None => reasons.push((reason, vec![&peer.name])),
+        }
+    }
+    let line = |(reason, names): (&str, Vec<&str>)| {
+        let each = if names.len() == 1 { "" } else { ", each for this" };
+        format!("  {}  not timed{each}: {reason}", names.join(", "))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// What bounds a call, in two lines.
@@ -44,7 +61,9 @@ pub fn roofline(g: &Group) -> Vec<String> {
     };
     match (roof.limit, roof.floor) {
         (_, None) => {}
-        (Limit::Arithmetic, Some(_)) => first.push_str(", by multiply-adds in registers"),
+        (Limit::Arithmetic, Some(_)) => {
+            first.push_str(&format!(", by {} in registers", roof.instruction.as_deref().unwrap_or("multiply-adds")));
+        }
         (Limit::Reading, Some(_)) => first.push_str(", by reading the inputs once"),
         (Limit::Writing, Some(_)) => first.push_str(", by writing the outputs once"),
     }
@@ -59,7 +78,8 @@ pub fn roofline(g: &Group) -> Vec<String> {
         second.push(format!("{:.2} operations a byte", roof.intensity()));
     }
     let probe = g.report.probe;
-    second.push(format!("peak {:.1} GFLOP/s ({:.1} in the middle of the rounds)", probe.best, probe.median));
+    let unit = if roof.instruction.is_some() { g.unit() } else { "GFLOP/s" };
+    second.push(format!("peak {:.1} {unit} ({:.1} in the middle of the rounds)", probe.best, probe.median));
     second.extend(roof.reading.map(|s| format!("reading {s:.1} GB/s")));
     second.extend(roof.writing.map(|s| format!("writing {s:.1} GB/s")));
     vec![first, second.join(", ")]

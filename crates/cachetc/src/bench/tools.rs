@@ -61,7 +61,7 @@ fn roof(g: &Group) -> Value {
     json!({
         "height": roof.height(), "unit": g.unit(), "limit": limit, "floor_s": roof.floor, "intensity": roof.intensity(),
         "read": roof.read, "written": roof.written, "peak_gflops": roof.peak, "reading_gb_s": roof.reading,
-        "writing_gb_s": roof.writing,
+        "writing_gb_s": roof.writing, "instruction": roof.instruction,
     })
 }
 
