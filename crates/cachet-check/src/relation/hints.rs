@@ -5,7 +5,6 @@
 use super::Relation;
 use cachet_core::ir::{BlockPart, Domain, Ix, Var};
 use cachet_core::pattern::Side;
-use cachet_core::rewrite::{Visit, visit_domain, visit_ix};
 
 /// Loops, and an index for each.
 type Mapped<'a> = (&'a [(Var, Domain)], &'a [(Var, Ix)]);
@@ -38,26 +37,28 @@ impl Relation<'_> {
 
     /// A last block that is shorter than the others is no multiple of anything: `g.len / n` parts of it leave out a rest.
     pub(super) fn rounding<'d>(&self, domains: impl IntoIterator<Item = &'d Domain>) -> Vec<String> {
-        struct Quotients(Vec<(Var, i64)>);
-        impl Visit for Quotients {
-            fn ix(&mut self, ix: &Ix) {
-                if let Ix::Div(of, n) = ix
-                    && let Ix::Block(g, BlockPart::Len) = **of
-                    && !self.0.contains(&(g, *n))
-                {
-                    self.0.push((g, *n));
-                }
-                visit_ix(self, ix);
-            }
+        let mut helps = Vec::new();
+        for domain in domains {
+            let (Domain::Range { hi, .. } | Domain::Blocks { hi, .. }) = domain;
+            let Some((g, n)) = rounded(hi) else { continue };
+            let (g, more) = (self.names().var(g), n - 1);
+            let (part, all) = (format!("{g}.len / {n}"), format!("({g}.len + {more}) / {n}"));
+            helps.push(format!("`{part}` leaves out what a shorter last block has left over, `{all}` counts it"));
         }
-        let mut found = Quotients(Vec::new());
-        domains.into_iter().for_each(|d| visit_domain(&mut found, d));
-        let help = |(g, n): &(Var, i64)| {
-            let (g, more) = (self.names().var(*g), n - 1);
-            format!(
-                "`{g}.len / {n}` leaves out what a shorter last block has left over, `({g}.len + {more}) / {n}` counts it"
-            )
-        };
-        found.0.iter().map(help).collect()
+        helps
+    }
+}
+
+/// Of so many times `g.len / n`, the block and the divisor.
+fn rounded(mut hi: &Ix) -> Option<(Var, i64)> {
+    while let Ix::Mul(_, factor) = hi {
+        hi = factor;
+    }
+    match hi {
+        Ix::Div(of, n) => match **of {
+            Ix::Block(g, BlockPart::Len) => Some((g, *n)),
+            _ => None,
+        },
+        _ => None,
     }
 }
