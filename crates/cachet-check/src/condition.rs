@@ -321,12 +321,16 @@ fn refuted(c: &Condition, model: Vec<i128>) -> Failure {
         if loose.contains(&Unknown(i as u32)) && !c.keep.contains(&Unknown(i as u32)) {
             continue;
         }
-        let value = match &**shown {
-            Shown::Plain(_) => model.get(i).map(i128::to_string),
-            Shown::Block { lo, .. } => lo.eval(&model).map(|lo| format!("{lo}..")),
-            Shown::Hidden(_) => None,
-        };
-        values.extend(value.map(|v| (shown.name().to_string(), v)));
+        match &**shown {
+            Shown::Plain(name) => values.extend(model.get(i).map(|v| (name.clone(), v.to_string()))),
+            Shown::Block { name, lo, hi, size } => {
+                let (lo, hi) = (lo.eval(&model), hi.eval(&model));
+                values.extend(lo.map(|lo| (name.clone(), format!("{lo}.."))));
+                let len = lo.zip(hi).and_then(|(lo, hi)| hi.checked_sub(lo)).filter(|len| len < size);
+                values.extend(len.map(|len| (format!("{name}.len"), len.to_string())));
+            }
+            Shown::Hidden(_) => {}
+        }
     }
     let mut diagnostic = report(c, Severity::NotProved, format!("could not prove {}", c.claim));
     diagnostic.counterexample = Some(Counterexample { values, replay: None });

@@ -18,12 +18,16 @@ use std::sync::Arc;
 pub enum Shown {
     /// Under its name.
     Plain(String),
-    /// A block: by its first index, `gk = 16..`.
+    /// A block: by its first index, `gk = 16..`, and by its length where it is shorter than the others, `gk.len = 3`.
     Block {
         /// The block variable's name.
         name: String,
         /// Its first index.
         lo: Term,
+        /// Where the range ends.
+        hi: Term,
+        /// The length of whole blocks.
+        size: i128,
     },
     /// Not at all: an unknown of ours.
     Hidden(String),
@@ -34,7 +38,9 @@ impl Shown {
     fn primed(&self) -> Shown {
         match self {
             Shown::Plain(n) => Shown::Plain(format!("{n}'")),
-            Shown::Block { name, lo } => Shown::Block { name: format!("{name}'"), lo: lo.clone() },
+            Shown::Block { name, lo, hi, size } => {
+                Shown::Block { name: format!("{name}'"), lo: lo.clone(), hi: hi.clone(), size: *size }
+            }
             Shown::Hidden(n) => Shown::Hidden(format!("{n}'")),
         }
     }
@@ -216,7 +222,8 @@ impl Context {
                 let idx = self.unknown(Shown::Hidden(String::new()));
                 let first = lo.clone().add(idx.clone().times(size));
                 if let Some(slot) = Arc::make_mut(&mut self.shown).last_mut() {
-                    *slot = Arc::new(Shown::Block { name: shown.name().to_string(), lo: first.clone() });
+                    let (name, lo) = (shown.name().to_string(), first.clone());
+                    *slot = Arc::new(Shown::Block { name, lo, hi: hi.clone(), size });
                 }
                 self.fact(idx.clone().ge(0));
                 self.fact(first.lt(hi.clone()));

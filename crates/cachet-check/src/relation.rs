@@ -14,6 +14,7 @@ mod cell;
 mod copy;
 mod cut;
 mod find;
+mod hints;
 mod join;
 mod lockstep;
 mod moves;

@@ -1,7 +1,7 @@
 //! Where do two programs differ? Small sizes, tried in a fixed order.
 
 use crate::symbolic::{Comparison, Difference, Fault, compare_within, run_within};
-use cachet_core::ir::{Domain, Fun, Program, Word};
+use cachet_core::ir::{Domain, Fun, Guard, Ix, Program, Rel, Word};
 use cachet_core::rewrite::{Visit, visit_block, visit_domain, visit_word};
 use std::collections::BTreeSet;
 
@@ -37,27 +37,38 @@ pub fn find_fault(
     })
 }
 
-/// Sizes to try: the given ones, then small ones in order of their sum, then those around the functions' block sizes.
+/// Sizes to try: the given ones, then small ones in order of their sum, then those around the functions' block sizes. Of a
+/// size of which multiples are required, only those.
 fn candidates(funs: &[&Fun], dims: usize, start: &[i64]) -> Vec<Vec<i64>> {
+    let steps = steps(funs, dims);
     let mut out: Vec<Vec<i64>> = Vec::new();
     if start.len() == dims {
-        out.push(start.to_vec());
+        // A counterexample leaves open what its condition does not speak of, and a sum of no terms shows no difference.
+        for least in [0, 1, 2] {
+            out.push(start.iter().zip(&steps).map(|(n, step)| up((*n).max(least), *step)).collect());
+        }
+        out[0] = start.to_vec();
+        out.dedup();
     }
-    let small = tuples(&[0, 1, 2, 3], dims, MAX_TUPLES / 2);
+    let few = [0, 1, 2, 3];
+    let multiples: Vec<Vec<i64>> = steps.iter().map(|step| few.map(|n| n * step).to_vec()).collect();
+    let small = tuples(&multiples, MAX_TUPLES / 2);
     let around: BTreeSet<i64> = factors(funs)
         .into_iter()
         .flat_map(|n| [n - 1, n, n + 1, 2 * n, 2 * n + 1])
         .filter(|n| *n <= MAX_BORDER)
         .collect();
-    let mut values: Vec<i64> = [0, 1, 2, 3].into_iter().chain(around).collect();
-    values.sort_unstable();
-    values.dedup();
-    let wide = tuples(&values, dims, 40 * MAX_TUPLES);
+    let values = |step: &i64| -> Vec<i64> {
+        let all: BTreeSet<i64> = few.iter().chain(&around).map(|n| up(*n, *step)).collect();
+        all.into_iter().collect()
+    };
+    let values: Vec<Vec<i64>> = steps.iter().map(values).collect();
+    let wide = tuples(&values, 40 * MAX_TUPLES);
     // One dimension at a time around the blocks first: most differences show where one dimension is ragged.
     let mut single: Vec<Vec<i64>> = Vec::new();
-    for d in 0..dims {
-        for v in &values {
-            let mut at = vec![2; dims];
+    for (d, values) in values.iter().enumerate() {
+        for v in values {
+            let mut at: Vec<i64> = steps.iter().map(|step| up(2, *step)).collect();
             at[d] = *v;
             single.push(at);
         }
@@ -73,10 +84,33 @@ fn candidates(funs: &[&Fun], dims: usize, start: &[i64]) -> Vec<Vec<i64>> {
     out
 }
 
-/// Tuples of the values, by their sum, then in order; not many more than `most` are ever held.
-fn tuples(values: &[i64], dims: usize, most: usize) -> Vec<Vec<i64>> {
+/// The first multiple of a step from a number on.
+fn up(n: i64, step: i64) -> i64 {
+    n.checked_add(step - 1).map_or(n, |n| n / step * step)
+}
+
+/// Of what each size has to be a multiple: `N % 16 == 0` says so, and one where nothing does.
+fn steps(funs: &[&Fun], dims: usize) -> Vec<i64> {
+    let mut out = vec![1; dims];
+    for fun in funs {
+        for guard in &fun.requires {
+            let Guard::Cmp(Rel::Eq, Ix::Mod(of, n), Ix::Lit(0)) = guard else { continue };
+            let size = fun.sizes.iter().position(|s| Ix::Var(*s) == **of);
+            if let Some(step) = size.and_then(|size| out.get_mut(size))
+                && (1..=MAX_BORDER).contains(n)
+            {
+                let both = (1..=*n).map(|m| m * *step).find(|m| m % n == 0);
+                *step = both.filter(|m| *m <= MAX_BORDER).unwrap_or(*step);
+            }
+        }
+    }
+    out
+}
+
+/// Tuples of the values of each size, by their sum, then in order; not many more than `most` are ever held.
+fn tuples(values: &[Vec<i64>], most: usize) -> Vec<Vec<i64>> {
     let mut out = vec![Vec::new()];
-    for _ in 0..dims {
+    for values in values {
         let mut next: Vec<Vec<i64>> =
             out.iter().flat_map(|t: &Vec<i64>| values.iter().map(move |v| [t.as_slice(), &[*v]].concat())).collect();
         next.sort_by_key(|t| (t.iter().sum::<i64>(), t.clone()));

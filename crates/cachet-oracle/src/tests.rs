@@ -45,6 +45,19 @@ fn a_missing_term_shows_at_one() {
 }
 
 #[test]
+fn sizes_that_are_tried_are_the_multiples_that_are_required() {
+    let (mut whole, mut sloppy) = (matmul(), matmul_with(|k| Ix::Sub(Box::new(k), Box::new(n(1))), |k, _| k));
+    for f in [&mut whole, &mut sloppy] {
+        let of = |size: usize, n: i64| Ix::Mod(Box::new(v(f.sizes[size])), n);
+        f.requires = [of(0, 20), of(2, 6), of(2, 4)].map(|rest| Guard::Cmp(Rel::Eq, rest, n(0))).to_vec();
+    }
+    let seen = |start: &[i64]| find_difference(&Program::default(), &whole, &sloppy, start).map(|(at, _)| at);
+    assert_eq!(seen(&[]), Some(vec![20, 1, 12]));
+    // What a start leaves empty is filled up.
+    assert_eq!(seen(&[40, 0, 0]), Some(vec![40, 1, 12]));
+}
+
+#[test]
 fn a_reversed_sum_shows_at_two() {
     let backwards =
         matmul_with(|k| k, |k, size| Ix::Sub(Box::new(Ix::Sub(Box::new(size), Box::new(n(1)))), Box::new(k)));

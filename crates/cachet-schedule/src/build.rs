@@ -47,6 +47,7 @@ pub fn instantiate(
         vars: BTreeMap::new(),
         ranks: BTreeMap::new(),
         locals: BTreeMap::new(),
+        declared: Subst::default(),
         forced: Vec::new(),
         made: Vec::new(),
         invented: Vec::new(),
@@ -92,6 +93,8 @@ pub(crate) struct Build<'a> {
     vars: BTreeMap<String, Var>,
     ranks: BTreeMap<String, Vec<Var>>,
     locals: BTreeMap<String, Local>,
+    /// What holes before this point of a block declare: the names in `from` as those of the copies, for the holes after them.
+    declared: Subst,
     /// Replacements that hold for the text inside a hole's brackets.
     forced: Vec<(Var, Ix)>,
     /// The loops that `to` made, by the pattern's name, in order.
@@ -132,11 +135,12 @@ impl Build<'_> {
 
     fn block(&mut self, pats: &[Pat]) -> Result<Block, Diagnostic> {
         let (vars, ranks, locals) = (self.vars.clone(), self.ranks.clone(), self.locals.clone());
+        let declared = self.declared.clone();
         let mut out = Vec::new();
         for p in pats {
             self.stmt(p, &mut out)?;
         }
-        (self.vars, self.ranks, self.locals) = (vars, ranks, locals);
+        (self.vars, self.ranks, self.locals, self.declared) = (vars, ranks, locals, declared);
         Ok(out)
     }
 
@@ -146,8 +150,9 @@ impl Build<'_> {
                 let Some(Held::Stmts(stmts)) = self.capture.held.get(name) else { return Err(self.unbound(name)) };
                 let replaced = self.overrides(substs)?;
                 let subst = self.current(name, &Live::of_block(stmts), &replaced)?;
-                let copy = subst.block(stmts);
-                out.extend(refresh(self.fun, &copy));
+                let copy = refresh(self.fun, &subst.block(stmts));
+                self.declare_copies(stmts, &copy);
+                out.extend(copy);
             }
             Pat::For { var, domain, body, span } => {
                 let domain = self.domain(domain)?;
@@ -198,6 +203,27 @@ impl Build<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What statements declare for those after them is declared by their copies.
+    fn declare_copies(&mut self, stmts: &[Stmt], copies: &[Stmt]) {
+        for (stmt, copy) in stmts.iter().zip(copies) {
+            match (&stmt.kind, &copy.kind) {
+                (
+                    StmtKind::Let { local: old, .. } | StmtKind::Var { local: old, .. },
+                    StmtKind::Let { local: new, .. } | StmtKind::Var { local: new, .. },
+                ) => {
+                    self.declared.locals.insert(*old, Word::Local(*new, vec![]));
+                }
+                (
+                    StmtKind::Alloc(old) | StmtKind::Lease { lease: old, .. },
+                    StmtKind::Alloc(new) | StmtKind::Lease { lease: new, .. },
+                ) => {
+                    self.declared.buffers.insert(*old, *new);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The loops of a rank hole, each over the range captured for it.
@@ -360,6 +386,8 @@ impl Build<'_> {
                 subst.locals.insert(*old, Word::Local(*new, vec![]));
             }
         }
+        subst.locals.extend(self.declared.locals.clone());
+        subst.buffers.extend(self.declared.buffers.clone());
         subst.vars.extend(self.forced.iter().cloned());
         subst.vars.extend(replaced.iter().cloned());
         for var in capture.loops.iter().flat_map(|b| &b.vars).filter(|v| live.vars.contains(v)) {

@@ -207,6 +207,8 @@ impl Relation<'_> {
             &[note],
             &[],
         );
+        let helps = self.rounding([t.1]);
+        self.helped(helps);
         let mut touched = BTreeSet::new();
         self.forgotten(s.2, Side::S, pair, &mut touched);
         self.forgotten(t.2, Side::T, pair, &mut touched);

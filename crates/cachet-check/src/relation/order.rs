@@ -228,10 +228,13 @@ impl Relation<'_> {
         let mut at_t = cx.clone();
         t.0.iter().for_each(|(v, d)| at_t.enter(self.names().var(*v), *v, d));
         let (goal, _) = image(&at_t, s);
-        self.emit(Kind::Map, &at_t, goal, "an iteration of T has a counterpart in S", &[], &[]);
+        let by = self.taken(("by", Side::T), t.0, Side::S, s);
+        let notes = [by, self.taken(("back", Side::S), s.0, Side::T, t)];
+        let helps = self.rounding(t.0.iter().map(|(_, d)| d));
+        self.emit(Kind::Map, &at_t, goal, "an iteration of T has a counterpart in S", &notes[..1], &[]);
         let again = self.image_of(&at_t, s, t);
         let own: Vec<Term> = t.0.iter().filter_map(|(v, _)| at_t.counter(*v)).collect();
-        self.emit(Kind::Map, &at_t, same_tuple(&again, &own), "T runs an iteration only once", &[], &[]);
+        self.emit(Kind::Map, &at_t, same_tuple(&again, &own), "T runs an iteration only once", &notes, &[]);
 
         let mut at_s = cx.clone();
         s.0.iter().for_each(|(v, d)| at_s.enter(self.names().var(*v), *v, d));
@@ -239,7 +242,8 @@ impl Relation<'_> {
         let back = self.image_of(&at_s, t, s);
         let own: Vec<Term> = s.0.iter().filter_map(|(v, _)| at_s.counter(*v)).collect();
         let goal = Formula::and([goal, same_tuple(&back, &own)]);
-        self.emit(Kind::Map, &at_s, goal, "an iteration of S is made by T", &[], &[]);
+        self.emit(Kind::Map, &at_s, goal, "an iteration of S is made by T", &notes[1..], &[]);
+        self.helped(helps);
     }
 
     /// Where an iteration comes out when it is mapped to the other side and back: by `first`'s map, then by `second`'s.
