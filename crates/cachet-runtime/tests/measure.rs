@@ -79,7 +79,7 @@ fn slow_contenders_take_part_in_three_rounds_within_the_budget() {
 #[test]
 fn slow_contenders_leave_the_others_half_of_the_time() {
     let _alone = alone();
-    let options = MeasureOptions { budget: Duration::from_secs(1), ..MeasureOptions::default() };
+    let options = MeasureOptions { budget: Duration::from_secs(1), alone: true, ..MeasureOptions::default() };
     let slow = || std::thread::sleep(Duration::from_millis(400));
     let mut contenders = [Contender::new("fast", None, busy(1000)), Contender::new("slow", None, slow)];
     let report = measure(&mut contenders, &mut || 100.0.into(), &options).expect("measures");
