@@ -329,7 +329,6 @@ impl Lower<'_, '_> {
     }
 
     /// What a word copies, and from where along a row on it is something else, the same everywhere.
-    #[expect(clippy::type_complexity, reason = "an access, and what may stand beside it")]
     fn source<'b>(
         &self,
         word: &'b Word,
