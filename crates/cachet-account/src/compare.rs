@@ -6,7 +6,7 @@
 
 use crate::account::{Mode, What, account};
 use crate::around::{Around, How, Touch, touches};
-use crate::count::{Count, Values};
+use crate::count::{Atom, Count, Values};
 use crate::resources::{Platform, root, rows_in_bytes, span_at};
 use crate::stages::stages;
 use cachet_core::ir::{Fun, Program, Var};
@@ -142,18 +142,39 @@ fn renamed(c: &Count, fun: &Fun, names: &mut Vec<String>) -> Count {
     // Behind its variables come the bytes of the values of its open type parameters.
     let open = fun.type_params.iter().enumerate();
     all.extend(open.map(|(n, t)| (Var((fun.vars.len() + n) as u32), format!("sizeof {}.Value", t.name))));
-    let mut out = c.clone();
+    let mut out = c.with_bound(&mut |v| Var(v.0 + FAR));
     for (v, _) in &all {
         out = out.put(*v, &Count::var(Var(v.0 + FAR)), None);
+    }
+    // Variables of sums have names that nothing else in the count has.
+    for v in bound(c) {
+        let mut name = fun.vars.get(v.index()).map_or_else(|| "n".to_string(), |info| info.name.clone());
+        while all.iter().any(|(_, other)| *other == name) {
+            name.push('\'');
+        }
+        all.push((v, name));
     }
     for (v, name) in all {
         let at = names.iter().position(|n| *n == name).unwrap_or_else(|| {
             names.push(name);
             names.len() - 1
         });
-        out = out.put(Var(v.0 + FAR), &Count::var(Var(at as u32)), None);
+        let (far, near) = (Var(v.0 + FAR), Var(at as u32));
+        out = out.with_bound(&mut |v| if v == far { near } else { v }).put(far, &Count::var(near), None);
     }
     out
+}
+
+/// The variables of a count's sums.
+fn bound(c: &Count) -> BTreeSet<Var> {
+    let mut all = BTreeSet::new();
+    c.any(&mut |a| {
+        if let Atom::Sum(s) = a {
+            all.insert(s.var);
+        }
+        false
+    });
+    all
 }
 
 fn rows(side: &Side<'_>, platform: Option<&Platform>) -> BTreeMap<Row, Count> {

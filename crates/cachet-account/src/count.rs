@@ -238,6 +238,17 @@ impl Count {
         })
     }
 
+    /// The variables of sums inside renamed.
+    pub fn with_bound(&self, name: &mut dyn FnMut(Var) -> Var) -> Count {
+        self.map(&mut |a| {
+            let Atom::Sum(s) = a else { return None };
+            let var = name(s.var);
+            let body = s.body.put(s.var, &Count::var(var), None).with_bound(name);
+            let (lo, hi) = (s.lo.with_bound(name), s.hi.with_bound(name));
+            Some(Count::atom(Atom::Sum(Box::new(Summed { var, lo, hi, body }))))
+        })
+    }
+
     /// The quotient by a literal > 0, rounded down. What is divided evenly stays outside.
     pub fn floor(&self, n: i64) -> Count {
         self.quotient(n, Atom::Floor, Ratio::floor)

@@ -94,6 +94,12 @@ fn product_over(mut with: Monomial, v: Var, lo: &Count, hi: &Count, ranges: &Ran
         return product_over(with, v, &lo, &hi, ranges);
     }
     let trip = hi.minus(lo).larger(&Count::zero(), ranges);
+    if trip.is_zero() {
+        return Count::zero();
+    }
+    if let Some(sum) = alone(&with).and_then(|a| pieces(a, v, lo, &trip, ranges)) {
+        return sum;
+    }
     match with.iter().next() {
         None => trip,
         Some((Atom::Var(_), p)) if with.len() == 1 => shifted_powers(*p, lo, &trip),
@@ -105,6 +111,61 @@ fn product_over(mut with: Monomial, v: Var, lo: &Count, hi: &Count, ranges: &Ran
             Count::atom(Atom::Sum(Box::new(Summed { var: v, lo, hi, body })))
         }
     }
+}
+
+/// The atom that a product is.
+fn alone(m: &Monomial) -> Option<&Atom> {
+    match m.iter().next() {
+        Some((a, 1)) if m.len() == 1 => Some(a),
+        _ => None,
+    }
+}
+
+/// `sum v in lo .. lo + n . max 0 (min w (x - w v))`: pieces of `w` of what there is.
+fn pieces(a: &Atom, v: Var, lo: &Count, n: &Count, ranges: &Ranges) -> Option<Count> {
+    let (part, w) = clamped(a)?;
+    let by = Ratio::whole(-w);
+    if part.terms.get(&Monomial::from([(Atom::Var(v), 1)])) != Some(&by) {
+        return None;
+    }
+    let all = part.minus(&Count::var(v).scaled(-w));
+    if all.depends(v) {
+        return None;
+    }
+    let left = all.minus(&lo.scaled(w));
+    Some(left.smaller(&n.scaled(w), ranges).larger(&Count::zero(), ranges))
+}
+
+/// What is held between 0 and a whole number.
+fn clamped(a: &Atom) -> Option<(&Count, i128)> {
+    let zero = |c: &Count| c.is_zero().then_some(0);
+    let most = |c: &Count| c.literal().filter(|r| r.is_whole()).map(Ratio::floor).filter(|w| *w > 0);
+    match a {
+        Atom::Max(x, y) => {
+            let (inside, _) = beside(x, y, zero)?;
+            let Atom::Min(x, y) = atom_of(inside)? else { return None };
+            beside(x, y, most)
+        }
+        Atom::Min(x, y) => {
+            let (inside, w) = beside(x, y, most)?;
+            let Atom::Max(x, y) = atom_of(inside)? else { return None };
+            Some((beside(x, y, zero)?.0, w))
+        }
+        Atom::Var(_) | Atom::Len(_) | Atom::Floor(..) | Atom::Ceil(..) | Atom::Holds(..) | Atom::Sum(_) => None,
+    }
+}
+
+/// The atom that a count is.
+fn atom_of(c: &Count) -> Option<&Atom> {
+    match c.terms.first_key_value() {
+        Some((m, r)) if c.terms.len() == 1 && *r == Ratio::ONE && !c.lost => alone(m),
+        _ => None,
+    }
+}
+
+/// One of two counts that is a number, and the other.
+fn beside<'a>(a: &'a Count, b: &'a Count, number: impl Fn(&Count) -> Option<i128>) -> Option<(&'a Count, i128)> {
+    number(a).map(|n| (b, n)).or_else(|| number(b).map(|n| (a, n)))
 }
 
 /// The range in which a condition holds that says `v >= e` or `v <= e`, or `v == e`.

@@ -46,6 +46,32 @@ fn a_loop_that_does_not_run_takes_nothing_away() {
 }
 
 #[test]
+fn pieces_of_what_there_is_add_up_to_it() {
+    for (count, w, wanted) in [(4, 16, "max 0 (min 64 (N - 7))"), (3, 5, "max 0 (min 15 (N - 7))"), (0, 8, "0")] {
+        let left = n().minus(&Count::lit(7)).minus(&Count::var(I).scaled(w));
+        let (zero, w) = (Count::zero(), Count::lit(w));
+        let none = sizes();
+        let pieces = [left.smaller(&w, &none).larger(&zero, &none), left.larger(&zero, &none).smaller(&w, &none)];
+        for piece in pieces {
+            let sum = piece.summed(I, &Range::Loop(Count::zero(), Count::lit(count)), &none);
+            assert_eq!(text(&sum), wanted);
+            for at in 0..90 {
+                let one = |i: i128| value(&piece.put(I, &Count::lit(i), None), at).unwrap();
+                assert_eq!(value(&sum, at), Some((0..count).map(one).sum()), "{wanted} at {at}");
+            }
+        }
+    }
+    // Pieces that overlap, or of another width, are none.
+    let apart =
+        n().minus(&Count::var(I).scaled(15)).smaller(&Count::lit(16), &sizes()).larger(&Count::zero(), &sizes());
+    let sum = apart.summed(I, &Range::Loop(Count::zero(), Count::lit(4)), &sizes());
+    for at in 0..90 {
+        let one = |i: i128| (at - 15 * i).clamp(0, 16);
+        assert_eq!(value(&sum, at), Some((0..4).map(one).sum()));
+    }
+}
+
+#[test]
 fn blocks_are_full_but_for_the_last() {
     let range = Range::Blocks(Count::zero(), n(), 4);
     let len = Count::atom(super::Atom::Len(G));
