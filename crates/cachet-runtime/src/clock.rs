@@ -110,7 +110,6 @@ impl Drop for PinnedThread {
 /// offers that. Left alone, one that wakes up may wait for milliseconds behind the one that woke it while other cores idle.
 #[derive(Debug)]
 pub struct OthersApart {
-    core: Option<usize>,
     #[cfg(target_os = "linux")]
     moved: std::collections::BTreeMap<c_int, CoreMask>,
 }
@@ -119,7 +118,6 @@ impl OthersApart {
     /// Keeps those off the core that are there now.
     pub fn from(pinned: &PinnedThread) -> OthersApart {
         let mut apart = OthersApart {
-            core: pinned.core,
             #[cfg(target_os = "linux")]
             moved: [].into(),
         };
@@ -130,7 +128,7 @@ impl OthersApart {
     /// And those that have been started since.
     #[cfg(target_os = "linux")]
     pub fn again(&mut self, pinned: &PinnedThread) {
-        let (Some(core), Ok(tasks)) = (self.core, std::fs::read_dir("/proc/self/task")) else { return };
+        let (Some(core), Ok(tasks)) = (pinned.core, std::fs::read_dir("/proc/self/task")) else { return };
         // SAFETY: no preconditions.
         let own = unsafe { sys::gettid() };
         let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<c_int>().ok());

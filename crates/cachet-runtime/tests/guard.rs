@@ -10,10 +10,10 @@ use common::{FMA_KERNEL, llvm};
 
 const COUNT: usize = 37;
 
-/// Runs the kernel below in a child process, with `count` elements and the given placement.
-fn child(count: usize, flush: &str) -> ExitStatus {
+/// Runs the kernel in a process of its own, which is this test again, with `count` elements and the given placement.
+fn child(test: &str, count: usize, flush: &str) -> ExitStatus {
     Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "child_runs_a_kernel", "--ignored", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env("CACHET_GUARD_COUNT", count.to_string())
         .env("CACHET_GUARD_FLUSH", flush)
         .output()
@@ -21,10 +21,10 @@ fn child(count: usize, flush: &str) -> ExitStatus {
         .status
 }
 
-#[test]
-#[ignore = "started by the tests of this file"]
-fn child_runs_a_kernel() {
-    let count: i64 = std::env::var("CACHET_GUARD_COUNT").ok().and_then(|text| text.parse().ok()).expect("a count");
+/// In such a process: runs the kernel. False elsewhere.
+fn is_child() -> bool {
+    let Ok(count) = std::env::var("CACHET_GUARD_COUNT") else { return false };
+    let count: i64 = count.parse().expect("a count");
     let flush = match std::env::var("CACHET_GUARD_FLUSH").as_deref() {
         Ok("start") => Flush::Start,
         _ => Flush::End,
@@ -40,6 +40,7 @@ fn child_runs_a_kernel() {
     let mut buffers = [BufferArg::Read(a.bytes()), BufferArg::Read(b.bytes()), BufferArg::Write(y.bytes_mut())];
     kernel.call(&[count], &mut buffers).expect("arity fits");
     assert!(y.slack_is_intact());
+    true
 }
 
 fn is_memory_fault(status: ExitStatus) -> bool {
@@ -50,29 +51,29 @@ fn is_memory_fault(status: ExitStatus) -> bool {
 
 #[test]
 fn the_right_size_runs() {
-    if llvm().is_none() {
+    if is_child() || llvm().is_none() {
         return;
     }
     for flush in ["start", "end"] {
-        let status = child(COUNT, flush);
+        let status = child("the_right_size_runs", COUNT, flush);
         assert!(status.success(), "{flush}: {status}");
     }
 }
 
 #[test]
 fn one_element_too_many_faults() {
-    if llvm().is_none() {
+    if is_child() || llvm().is_none() {
         return;
     }
-    let status = child(COUNT + 1, "end");
+    let status = child("one_element_too_many_faults", COUNT + 1, "end");
     assert!(is_memory_fault(status), "{status}");
 }
 
 #[test]
 fn writes_behind_data_at_the_start_are_seen_in_the_slack() {
-    if llvm().is_none() {
+    if is_child() || llvm().is_none() {
         return;
     }
-    let status = child(COUNT + 1, "start");
+    let status = child("writes_behind_data_at_the_start_are_seen_in_the_slack", COUNT + 1, "start");
     assert!(!status.success() && !is_memory_fault(status), "{status}");
 }
