@@ -53,12 +53,8 @@ impl Lower<'_, '_> {
             side /= 2;
         };
         let [outer, inner] = if copy.first_outside { [0, 1] } else { [1, 0] };
-        let bounds = |this: &mut Self, n: usize| match copy.along[n].1 {
-            Domain::Range { lo, hi } => Ok((this.ix(lo)?, this.ix(hi)?)),
-            Domain::Blocks { .. } => Err(this.ill_formed("a copy's loop is one of blocks")),
-        };
-        let (lo, hi) = bounds(self, outer)?;
-        let within = bounds(self, inner)?;
+        let (lo, hi) = self.bounds(copy.along[outer].1)?;
+        let within = self.bounds(copy.along[inner].1)?;
         self.range(&lo, &hi, side, &[], &mut |this, at, _| {
             this.bind_block(cuts[outer].block, &lo, &hi, at, side);
             let (lo, hi) = &within;
@@ -69,6 +65,14 @@ impl Lower<'_, '_> {
             })
         })?;
         Ok(true)
+    }
+
+    /// The bounds of a copy's loop.
+    pub(crate) fn bounds(&mut self, domain: &Domain) -> Outcome<(String, String)> {
+        match domain {
+            Domain::Range { lo, hi } => Ok((self.ix(lo)?, self.ix(hi)?)),
+            Domain::Blocks { .. } => Err(self.ill_formed("a copy's loop is one of blocks")),
+        }
     }
 
     /// A square, or what there is of one.
@@ -172,12 +176,7 @@ impl Lower<'_, '_> {
             return None;
         }
         // Each loop goes along one axis of the destination, so that no cell of it is written twice.
-        let axis = |v: Var| {
-            let mut axes = (0..to.at.len()).filter(|n| vectors::varies(&to.at[*n], v));
-            let found = axes.next().filter(|n| vectors::first(&to.at[*n], v).is_some());
-            found.filter(|_| axes.next().is_none())
-        };
-        if axis(var)? == axis(*inner)? {
+        if own_axis(to, var)? == own_axis(to, *inner)? {
             return None;
         }
         let loops = [(var, domain), (*inner, within)];
@@ -216,4 +215,11 @@ impl Lower<'_, '_> {
         };
         (lies(self, &from, 0) && lies(self, &to, 1)).then_some((from, to))
     }
+}
+
+/// The one axis of an access that a loop goes along, one place at a time.
+pub(crate) fn own_axis(access: &Access, v: Var) -> Option<usize> {
+    let mut axes = (0..access.at.len()).filter(|n| vectors::varies(&access.at[*n], v));
+    let found = axes.next().filter(|n| vectors::first(&access.at[*n], v).is_some());
+    found.filter(|_| axes.next().is_none())
 }

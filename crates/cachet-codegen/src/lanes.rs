@@ -182,7 +182,7 @@ pub(crate) fn of(elem: Elem, width: i64) -> String {
 }
 
 /// The suffix of an intrinsic for memory: 16-bit floats are their bits.
-pub(crate) fn llvm_suffix(elem: Elem) -> String {
+fn llvm_suffix(elem: Elem) -> String {
     match register(elem) {
         "double" => "f64".into(),
         "float" => "f32".into(),

@@ -5,15 +5,14 @@
 //! mask or one by one. Every cell of the destination is written by one iteration, and none reads what another writes, so the
 //! order makes no difference.
 
-use crate::copies::{Cut, OWN};
+use crate::copies::{Cut, OWN, own_axis};
 use crate::function::{Index, Lower, Outcome};
-use crate::lanes::{Piece, llvm_suffix, of};
+use crate::lanes::{Piece, of};
 use crate::memory::Bounds;
 use crate::turn::{LEAST_BYTES, root};
 use crate::types::{memory, register};
 use cachet_core::ir::{Access, Block, BlockPart, Domain, Elem, Guard, Ix, Rel, Stmt, StmtKind, Ty, Var, Word};
 use cachet_core::rewrite::{Live, Subst};
-use cachet_core::vectors;
 
 /// How many rows may take turns.
 const ROWS: [i64; 3] = [2, 4, 8];
@@ -78,13 +77,6 @@ impl Lower<'_, '_> {
         self.each_block(across, &across_bounds, rows, &mut |this| {
             this.each_block(along, &along_bounds, width, &mut |this| this.woven_block(copy, blocks))
         })
-    }
-
-    fn bounds(&mut self, domain: &Domain) -> Outcome<(String, String)> {
-        match domain {
-            Domain::Range { lo, hi } => Ok((self.ix(lo)?, self.ix(hi)?)),
-            Domain::Blocks { .. } => Err(self.ill_formed("a copy's loop is one of blocks")),
-        }
     }
 
     fn each_block(
@@ -185,10 +177,7 @@ impl Lower<'_, '_> {
                     let count = self.em.def(format_args!("mul nsw i64 {left}, {rows}"));
                     let mask = self.first_lanes(&count, n * width, width);
                     let mask = self.reordered("i1", &mask, &order);
-                    let kind = format!("v{width}{}", llvm_suffix(elem));
-                    self.em.line(format_args!(
-                        "call void @llvm.masked.store.{kind}.p0({ty} {words}, ptr {at}, i32 {align}, <{width} x i1> {mask})"
-                    ));
+                    self.masked_store(elem, width, &words, &at, &mask);
                 }
                 None => self.em.line(format_args!("store {ty} {words}, ptr {at}, align {align}")),
             }
@@ -266,11 +255,7 @@ impl Lower<'_, '_> {
         let Ty::Elem(elem) = info(from)?.elem else { return None };
         let vector = elem != Elem::Bool && memory(elem) == register(elem) && info(to)?.elem == Ty::Elem(elem);
         // Each loop goes along one axis of the destination, so that no cell of it is written twice.
-        let axis = |v: Var| {
-            let mut axes = (0..to.at.len()).filter(|n| vectors::varies(&to.at[*n], v));
-            let found = axes.next().filter(|n| vectors::first(&to.at[*n], v).is_some());
-            found.filter(|_| axes.next().is_none())
-        };
+        let axis = |v: Var| own_axis(to, v);
         let own = axis(along.0);
         let apart = own.is_some() && across.is_none_or(|(v, _)| axis(v).is_some_and(|a| Some(a) != own));
         let distinct = root(self.fun, from.buffer) != root(self.fun, to.buffer);

@@ -87,6 +87,14 @@ impl Lower<'_, '_> {
         ))
     }
 
+    /// Writes the cells from an address on that are in a mask.
+    pub(crate) fn masked_store(&mut self, elem: Elem, width: i64, words: &str, at: &str, mask: &str) {
+        let (ty, kind, align) = (of(elem, width), format!("v{width}{}", llvm_suffix(elem)), elem.bytes());
+        self.em.line(format_args!(
+            "call void @llvm.masked.store.{kind}.p0({ty} {words}, ptr {at}, i32 {align}, <{width} x i1> {mask})"
+        ));
+    }
+
     /// Asks for what the same rows of the next tile will load, while this one is worked on: a tile's cells lie in lines of
     /// their own, which no processor foresees. An address beyond the array is asked for in vain.
     pub(super) fn fetch_ahead(&mut self, piece: &Piece<'_>, word: &Word) -> Outcome<()> {
@@ -129,13 +137,7 @@ impl Lower<'_, '_> {
         if let Some(at) = self.lane_address(piece, &buffer, &access.at, Bounds::Inside)? {
             match piece.mask {
                 None => self.em.line(format_args!("store {ty} {}, ptr {at}, align {align}", value.name)),
-                Some(mask) => {
-                    let kind = format!("v{width}{}", llvm_suffix(value.elem));
-                    self.em.line(format_args!(
-                        "call void @llvm.masked.store.{kind}.p0({ty} {}, ptr {at}, i32 {align}, <{width} x i1> {mask})",
-                        value.name
-                    ));
-                }
+                Some(mask) => self.masked_store(value.elem, width, &value.name, &at, mask),
             }
             return Ok(());
         }

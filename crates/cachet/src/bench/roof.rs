@@ -1,9 +1,10 @@
 //! How fast could it be? The roofline of a measurement.
 //!
 //! A call makes so many operations, and reads its inputs and writes its outputs at least once. It takes at least as long
-//! as the operations take at the peak of the multiply-adds, or of an instruction that kernels use and that does more, as the inputs take to be read, and as the outputs take to
-//! be written: the largest of the three is the floor under its time, which is the roof over its speed. All three are
-//! measured in the same rounds as the kernels, and a share of the roof is taken inside rounds.
+//! as the operations take at the peak of the multiply-adds, or of an instruction that kernels use and that does more, as the
+//! inputs take to be read, and as the outputs take to be written: the largest of the three is the floor under its time, which
+//! is the roof over its speed. All three are measured in the same rounds as the kernels, and a share of the roof is taken
+//! inside rounds.
 
 use cachet_core::ir::Elem;
 use cachet_runtime::{Interval, MeasureReport, RoundRecord, median};
